@@ -1,0 +1,1 @@
+"""Questions, one runnable script each: `python -m analyses.agreement`."""
