@@ -1,0 +1,29 @@
+"""Statistics over heads: intervals, tests and agreement from items that come in clusters.
+
+`values` are `[item, head]`, or have any trailing axes in place of `head`; every function treats
+all heads at once. `clusters` is one array of labels, or two in a crossed design.
+"""
+
+from interp.stats.agreement import Correlation, RankAgreement, rank_agreement
+from interp.stats.behaviour import Gate, gate
+from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_note
+from interp.stats.intervals import Interval, mean_interval, ratio_interval
+from interp.stats.multiplicity import MaxT, adjusted_p, max_t
+
+__all__ = [
+    "MIN_CLUSTERS",
+    "Clusters",
+    "Correlation",
+    "Gate",
+    "Interval",
+    "MaxT",
+    "RankAgreement",
+    "adjusted_p",
+    "gate",
+    "max_t",
+    "mean_interval",
+    "n_clusters",
+    "rank_agreement",
+    "ratio_interval",
+    "support_note",
+]

@@ -1,0 +1,123 @@
+from itertools import chain, combinations, product
+
+import numpy as np
+import pytest
+
+from interp import stats
+from tests.stats.designs import cell_labels, crossed, noise, sandwich
+
+RNG_SEED = 0
+
+
+def test_holm_by_hand():
+    p_values = np.array([[0.01, 0.04], [0.03, 0.005]])
+    np.testing.assert_allclose(stats.adjusted_p(p_values), [[0.03, 0.06], [0.06, 0.02]])
+
+
+def test_holm_is_the_closed_bonferroni_test():
+    """A head's p is the largest, over all sets that hold it, of set size × smallest p."""
+    p_values = np.random.default_rng(8).uniform(0, 0.4, 6)
+    sets = chain.from_iterable(combinations(range(6), size) for size in range(1, 7))
+    by_set = {heads: min(1, len(heads) * min(p_values[list(heads)])) for heads in sets}
+    expected = [max(p for heads, p in by_set.items() if head in heads) for head in range(6)]
+    np.testing.assert_allclose(stats.adjusted_p(p_values), expected)
+
+
+def test_holm_keeps_the_family_wise_error():
+    p_values = np.random.default_rng(9).uniform(size=(2_000, 100))
+    error = np.mean([stats.adjusted_p(row).min() < 0.05 for row in p_values])
+    assert 0.035 < error < 0.05 + 3 * 0.005
+    assert (p_values.min(axis=1) < 0.05).mean() > 0.9
+
+
+def test_max_t_by_hand():
+    """1, 1 and 4: t = 2 / 1; of 8 sign patterns only the two that leave the signs alike reach it.
+
+    −1 1 4 has mean 4/3 and t = .92, 1 1 −4 has −2/3 and t = .4. A head of zeros stays at p = 1, and
+    one that never varies ties with nothing.
+    """
+    values = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [4.0, 0.0, 1.0]])
+    test = stats.max_t(values[:, :2], [np.arange(3)], seed=RNG_SEED)
+    np.testing.assert_allclose(test.statistic, [2, 0])
+    np.testing.assert_array_equal(test.p_value, [0.25, 1])
+    assert test.smallest_p == 0.25
+    constant = stats.max_t(values[:, 2:], [np.arange(3)], seed=RNG_SEED)
+    assert (constant.statistic[0], constant.p_value[0]) == (np.inf, 0.25)
+
+
+def absolute_t(values: np.ndarray, ways: list[np.ndarray]) -> np.ndarray:
+    residuals = values - values.mean(0)
+    variances = [sandwich(residuals, way) for way in ways]
+    if len(ways) == 2:
+        variances.append(sum(variances) - sandwich(residuals, cell_labels(*ways)))
+    return np.abs(values.mean(0)) / np.sqrt(np.max(variances, axis=0))
+
+
+@pytest.mark.parametrize("n_ways", [1, 2])
+def test_max_t_counts_every_sign_pattern(n_ways):
+    rng = np.random.default_rng(10)
+    kept = rng.permutation(20)[:17]
+    ways = [way[kept] for way in crossed(5, 4)][:n_ways]
+    values = noise(rng, ways, n_heads=6, spread=0.3) + np.array([2, -2, 1, 0.5, 0, 4])
+    p_values = []
+    for way in ways:
+        patterns = product([-1, 1], repeat=way.max() + 1)
+        flipped = [np.array(signs)[way][:, None] * values for signs in patterns]
+        largest = np.array([absolute_t(each, ways).max() for each in flipped])
+        p_values.append((largest[:, None] >= absolute_t(values, ways) - 1e-9).mean(0))
+    test = stats.max_t(values, ways, seed=RNG_SEED)
+    np.testing.assert_allclose(test.p_value, np.max(p_values, axis=0))
+    np.testing.assert_allclose(np.abs(test.statistic), absolute_t(values, ways))
+
+
+def test_patterns_that_tie_count():
+    """Of .1, .2, .3 and 0, the sign of 0 makes no difference: 4 of 16 patterns reach t."""
+    values = np.array([[0.1], [0.2], [0.3], [0.0]])
+    assert stats.max_t(values, [np.arange(4)], seed=RNG_SEED).p_value[0] == 0.25
+
+
+def test_sampled_flips_agree_with_all_flips():
+    values = np.random.default_rng(11).normal(0.35, 1, (16, 2, 2))
+    sampled = stats.max_t(values, [np.arange(16)], n_flips=5_000, seed=RNG_SEED)
+    enumerated = stats.max_t(values, [np.arange(16)], n_flips=2**15, seed=RNG_SEED)
+    np.testing.assert_allclose(sampled.p_value, enumerated.p_value, atol=4 * 0.5 / np.sqrt(5_000))
+    assert (sampled.smallest_p, enumerated.smallest_p) == (1 / 5_001, 2 / 2**16)
+
+
+def any_significant(*tests: stats.MaxT) -> bool:
+    return bool(np.max([test.p_value for test in tests], axis=0).min() < 0.05)
+
+
+def test_max_t_keeps_the_family_wise_error_of_correlated_heads():
+    rng = np.random.default_rng(12)
+    clusters, with_clusters, without = [np.repeat(np.arange(16), 4)], [], []
+    mixing = np.linalg.cholesky(0.5 + 0.5 * np.eye(100)).T
+    for seed in range(300):
+        values = noise(rng, clusters, n_heads=100) @ mixing
+        with_clusters.append(any_significant(stats.max_t(values, clusters, n_flips=499, seed=seed)))
+        without.append(any_significant(stats.max_t(values, [np.arange(64)], n_flips=99, seed=seed)))
+    assert 0.015 < np.mean(with_clusters) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+    assert np.mean(without) > 0.3
+
+
+def test_max_t_keeps_the_family_wise_error_of_a_crossed_design():
+    """The larger of two one-way tests does not: each takes the other way's effect for a mean."""
+    rng = np.random.default_rng(13)
+    ways, two_way, larger = crossed(16, 16), [], []
+    for seed in range(200):
+        values = noise(rng, ways, n_heads=30)
+        two_way.append(any_significant(stats.max_t(values, ways, n_flips=199, seed=seed)))
+        one_way = [stats.max_t(values, [way], n_flips=199, seed=seed) for way in ways]
+        larger.append(any_significant(*one_way))
+    assert np.mean(two_way) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    assert np.mean(larger) > 0.1
+
+
+@pytest.mark.parametrize("ways", [[np.repeat(np.arange(16), 8)], crossed(16, 16)])
+def test_max_t_finds_the_planted_heads_and_no_others(ways):
+    values = noise(np.random.default_rng(14), ways, n_heads=270, spread=0.3)
+    planted = [5, 100, 269]
+    values[:, planted] += [0.8, -0.8, 1.2]
+    test = stats.max_t(values, ways, seed=RNG_SEED)
+    assert np.flatnonzero(test.p_value < 0.05).tolist() == planted
+    assert np.sign(test.statistic[planted]).tolist() == [1, -1, 1]
