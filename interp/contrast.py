@@ -1,0 +1,230 @@
+"""Scores and effects on the same items, side by side: a row for each head, and rank agreement."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from interp.heads import Head
+from interp.stats import Clusters, max_t, mean_interval, rank_agreement, ratio_interval
+
+TIERS = ("everywhere", "query", "edge")
+
+ON_EDGE = "attends and matters on that edge"
+ELSEWHERE = "attends and matters, elsewhere"
+NO_EFFECT = "attends, no effect seen"
+SILENT = "matters, does not attend"
+NEITHER = "neither"
+MEASURES = ("raw", "sink_corrected", "margin", "cas")
+N_BOOT = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """From where on a head attends, and matters. Recorded in every run.
+
+    Attributes:
+        attends: least raw attention to the source.
+        matters: least |effect|, as a share of the gap.
+        elsewhere: largest |effect on the edge| of a head whose effect lies on another edge.
+        alpha: significance, adjusted for the number of heads.
+    """
+
+    attends: float = 0.05
+    matters: float = 0.05
+    elsewhere: float = 0.02
+    alpha: float = 0.05
+
+    def as_dict(self) -> dict[str, float]:
+        """As it stands in `run.json`."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observations:
+    """The tables of a run as arrays, items in one order and heads in another.
+
+    Attributes:
+        heads: the columns of the arrays.
+        scores: by measure; NaN where undefined.
+        effects: by tier, intact − edited in units of the metric.
+        gap: intact − corrupt, in the same unit.
+        clusters: one or two ways.
+    """
+
+    heads: list[Head]
+    item_ids: list[str]
+    scores: dict[str, Float[np.ndarray, "item head"]]
+    effects: dict[str, Float[np.ndarray, "item head"]]
+    gap: Float[np.ndarray, " item"]
+    clusters: Clusters
+
+
+def observations(scores: pd.DataFrame, effects: pd.DataFrame, items: pd.DataFrame) -> Observations:
+    """Arrays from the tables of scores, effects and items, for the heads that have effects."""
+    item_ids = list(items["item_id"])
+    effects = effects.assign(effect=effects["intact"] - effects["edited"])
+    by_tier = {
+        str(tier): _grid(table, "effect", item_ids) for tier, table in effects.groupby("scope")
+    }
+    by_measure = {
+        str(name): _grid(table, "value", item_ids) for name, table in scores.groupby("measure")
+    }
+    columns = next(iter(by_tier.values())).columns
+    by_measure = {name: grid[columns] for name, grid in by_measure.items()}
+    heads = [Head(*pair) for pair in columns]
+    return Observations(
+        heads=heads,
+        item_ids=item_ids,
+        scores={name: grid.to_numpy(float) for name, grid in by_measure.items()},
+        effects={tier: grid.to_numpy(float) for tier, grid in by_tier.items()},
+        gap=(items["clean"] - items["corrupt"]).to_numpy(float),
+        clusters=cluster_labels(items),
+    )
+
+
+def cluster_labels(items: pd.DataFrame) -> Clusters:
+    """One array of labels, or two where the design is crossed."""
+    ways = [items["cluster"].to_numpy(str), items["other_cluster"].to_numpy(str)]
+    return ways[:1] if (ways[0] == ways[1]).all() else ways
+
+
+def head_effects(effects: pd.DataFrame) -> pd.DataFrame:
+    """Each head's mean effect at each tier, largest first: `intact − edited`, and as a share.
+
+    The share is of the gap between the intact and the counterfactual run (ratio of means).
+    """
+    columns = ["intact", "edited", "corrupt"]
+    means = effects.groupby(["scope", "layer", "head"], as_index=False)[columns].mean()
+    effect = means["intact"] - means["edited"]
+    labels = [
+        Head(layer, head).label for layer, head in zip(means["layer"], means["head"], strict=True)
+    ]
+    return (
+        means.assign(
+            label=labels, effect=effect, share=effect / (means["intact"] - means["corrupt"])
+        )
+        .sort_values("effect", key=abs, ascending=False, ignore_index=True)
+        .drop(columns=columns)
+    )
+
+
+def verdicts(
+    data: Observations, thresholds: Thresholds, *, seed: int, chance: float
+) -> pd.DataFrame:
+    """One row a head: what attention says, what removal shows at each tier, and how to read it.
+
+    `raw`, `sink_mass`, `sink_corrected` and `margin` are means over items; `cas` and the effects
+    carry 95 % intervals, cluster-robust, for each head by itself. Effects are shares of the
+    behavioural gap (ratio of means). `effect_*_p` is the sign-flip max-T p-value, adjusted for the
+    number of heads. `reading` is descriptive: "no effect seen" is not "idle".
+
+    Args:
+        chance: attention that falls on the source when it is spread evenly over all keys that are
+            no sink.
+    """
+    table = pd.DataFrame(data.heads, columns=["layer", "head"])
+    table["label"] = [head.label for head in data.heads]
+    for name in ("raw", "sink_mass", "sink_corrected", "margin"):
+        table[name] = _mean_of_defined(data.scores[name])
+    defined = ~np.isnan(data.scores["cas"]).any(axis=1)
+    if defined.all():
+        cas = mean_interval(data.scores["cas"], data.clusters)
+        table["cas"], table["cas_low"], table["cas_high"] = cas.estimate, cas.low, cas.high
+    else:
+        table[["cas", "cas_low", "cas_high"]] = np.nan
+    for tier in [tier for tier in TIERS if tier in data.effects]:
+        effect = ratio_interval(data.effects[tier], data.gap, data.clusters)
+        test = max_t(data.effects[tier], data.clusters, seed=seed)
+        name = f"effect_{tier}"
+        table[name], table[f"{name}_low"], table[f"{name}_high"] = (
+            effect.estimate,
+            effect.low,
+            effect.high,
+        )
+        table[f"{name}_p"] = test.p_value
+    table["reading"] = _readings(table, thresholds, chance)
+    return table
+
+
+def league(data: Observations, *, seed: int) -> pd.DataFrame:
+    """Rank agreement over heads of each measure with the size of the effect at each tier.
+
+    Spearman's ρ and Kendall's τ_b with |effect|; intervals from a bootstrap over clusters, for
+    both sides at once.
+    """
+    rows = []
+    for measure in MEASURES:
+        scores = data.scores[measure]
+        if np.isnan(scores).any():
+            continue
+        for tier in [tier for tier in TIERS if tier in data.effects]:
+            agreement = rank_agreement(
+                scores, data.effects[tier], data.clusters, size=np.abs, n_boot=N_BOOT, seed=seed
+            )
+            rows.append(
+                {
+                    "measure": measure,
+                    "tier": tier,
+                    "spearman": agreement.spearman.estimate,
+                    "spearman_low": agreement.spearman.low,
+                    "spearman_high": agreement.spearman.high,
+                    "kendall": agreement.kendall.estimate,
+                    "kendall_low": agreement.kendall.low,
+                    "kendall_high": agreement.kendall.high,
+                    "n_heads": len(data.heads),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def by_template(data: Observations, items: pd.DataFrame) -> pd.DataFrame:
+    """Each head's attention and effects in each template by itself, without intervals."""
+    frames = []
+    for template, places in items.groupby("template_id", sort=True).indices.items():
+        table = pd.DataFrame(data.heads, columns=["layer", "head"])
+        table.insert(0, "template_id", str(template))
+        table["label"] = [head.label for head in data.heads]
+        for name in ("raw", "cas"):
+            table[name] = _mean_of_defined(data.scores[name][places])
+        for tier, values in data.effects.items():
+            table[f"effect_{tier}"] = values[places].mean(axis=0) / data.gap[places].mean()
+        frames.append(table)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _readings(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd.Series[str]":
+    selective = table["cas_low"] > 0 if table["cas"].notna().any() else table["margin"] > 0
+    enough = max(thresholds.attends, min(2 * chance, 0.5))
+    attends = (table["raw"] >= enough) & selective
+
+    def matters(tier: str) -> "pd.Series[bool]":
+        name = f"effect_{tier}"
+        if name not in table:
+            return pd.Series(False, index=table.index)
+        return (table[name].abs() >= thresholds.matters) & (table[f"{name}_p"] < thresholds.alpha)
+
+    acts = matters("everywhere") | matters("query")
+    on_edge = matters("edge")
+    return pd.Series(
+        np.select(
+            [attends & on_edge, attends & acts, attends, acts | on_edge],
+            [ON_EDGE, ELSEWHERE, NO_EFFECT, SILENT],
+            NEITHER,
+        ),
+        index=table.index,
+    )
+
+
+def _grid(table: pd.DataFrame, value: str, item_ids: list[str]) -> pd.DataFrame:
+    grid = table.pivot(index="item_id", columns=["layer", "head"], values=value)
+    return grid.loc[item_ids].sort_index(axis=1)
+
+
+def _mean_of_defined(values: Float[np.ndarray, "item head"]) -> Float[np.ndarray, " head"]:
+    """Means over items without those on which a head's score is undefined; NaN if that is all."""
+    count = (~np.isnan(values)).sum(axis=0)
+    means = np.full(values.shape[1], np.nan)
+    np.divide(np.nansum(values, axis=0), count, out=means, where=count > 0)
+    return means

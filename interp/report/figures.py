@@ -1,0 +1,243 @@
+"""Tables to figures. Each function takes tidy tables and returns a matplotlib Figure of its own.
+
+Signed values are drawn on scales centred on 0; what is not finite is hatched or left out, and
+`captions` says how many.
+"""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter
+
+from interp.contrast import ELSEWHERE, NEITHER, NO_EFFECT, ON_EDGE, SILENT
+from interp.report.canvas import COLOURS, STYLE, legend_above, panels, percent_labels
+from interp.report.labels import place_labels
+from interp.report.spelling import MEASURES, visible
+from interp.report.tidy import (
+    TIERS,
+    colour_limit,
+    finite_rows,
+    grid,
+    ranked,
+    three_tiers,
+)
+
+_READINGS = {
+    ON_EDGE: COLOURS[0],
+    ELSEWHERE: COLOURS[9],
+    NO_EFFECT: COLOURS[3],
+    SILENT: COLOURS[2],
+    NEITHER: "#b4b4b4",
+}
+_TIERS = dict(zip(TIERS.values(), ("#1b3a4b", "#4f8a8b", "#e0a458"), strict=True))
+
+
+@mpl.rc_context(STYLE)
+def heatmaps(
+    verdicts: pd.DataFrame, *, thresholds: dict[str, float], pair: pd.DataFrame | None
+) -> Figure:
+    """CAS and effect at the query on one layer × head grid; the heads of the pair are outlined.
+
+    Args:
+        verdicts: one row per head.
+        thresholds: `attends` and `matters`, the least that the two scales extend to.
+        pair: see `telling_pair`.
+    """
+    n_layers = verdicts["layer"].nunique()
+    figure, (left, right) = panels(2, height=float(np.clip(0.15 * n_layers + 0.9, 2.4, 7.5)))
+    for axes, column, at_least, title, numbers in (
+        (left, "cas", thresholds["attends"], "Attention: CAS", None),
+        (right, "effect_query", thresholds["matters"], "Effect at the query", percent_labels()),
+    ):
+        values = grid(verdicts, column)
+        _heatmap(axes, values, colour_limit(verdicts[column], at_least=at_least), numbers)
+        axes.set(title=title, xlabel="head", ylabel="layer")
+        for head in [] if pair is None else pair.itertuples():
+            corner = (values.columns.get_loc(head.head), values.index.get_loc(head.layer))
+            outline = Rectangle(corner, 1, 1, fill=False, edgecolor="black", lw=1.2, clip_on=False)
+            axes.add_patch(outline)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def attention_against_effect(verdicts: pd.DataFrame, *, matters: float) -> Figure:
+    """CAS against the effect on the edge, coloured by reading, the extremes named.
+
+    Args:
+        verdicts: one row per head.
+        matters: the share of the gap from which an effect counts; dashed, on either side of 0.
+    """
+    figure, (axes,) = panels(1, height=4.4)
+    # the heads that stand out are drawn last, on top
+    order = list(_READINGS)[::-1]
+    heads = finite_rows(verdicts, "cas", "effect_edge").sort_values(
+        "reading", key=lambda readings: readings.map(order.index), kind="stable"
+    )
+    for size in (-matters, matters):
+        axes.axhline(size, color="0.75", lw=0.7, ls=(0, (4, 3)), zorder=0)
+    axes.axhline(0, color="0.75", lw=0.7, zorder=0)
+    axes.axvline(0, color="0.75", lw=0.7, zorder=0)
+    lines = {"colors": heads["reading"].map(_READINGS), "lw": 0.7, "alpha": 0.8, "zorder": 1}
+    axes.hlines(heads["effect_edge"], heads["cas_low"], heads["cas_high"], **lines)
+    axes.vlines(heads["cas"], heads["effect_edge_low"], heads["effect_edge_high"], **lines)
+    sns.scatterplot(
+        data=heads,
+        x="cas",
+        y="effect_edge",
+        hue="reading",
+        hue_order=[reading for reading in _READINGS if reading in set(heads["reading"])],
+        palette=_READINGS,
+        s=18,
+        linewidth=0.3,
+        zorder=2,
+        ax=axes,
+    ).get_legend().remove()
+    axes.yaxis.set_major_formatter(percent_labels())
+    axes.set(xlabel="attention: CAS", ylabel="effect on the edge (share of the gap)")
+    legend_above(figure, axes)
+    named = pd.concat(
+        [ranked(heads, "effect_edge", by_size=True).head(4), ranked(heads, "cas").head(4)]
+    )["label"].drop_duplicates()
+    points = heads.rename(columns={"cas": "x", "effect_edge": "y"})[["x", "y", "label"]]
+    place_labels(axes, points, named=named.to_list())
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def telling_pair(pair: pd.DataFrame) -> Figure:
+    """Two heads: what attention says on the left, the three tiers of effect on the right."""
+    figure, (left, right) = panels(2, height=1.9)
+    attention = pd.concat(
+        pair[["label"]].assign(row=name, value=pair[column], low=pair[low], high=pair[high])
+        for name, column, low, high in (
+            ("raw attention", "raw", "raw", "raw"),
+            ("sink-corrected", "sink_corrected", "sink_corrected", "sink_corrected"),
+            ("CAS", "cas", "cas_low", "cas_high"),
+        )
+    )
+    palette = dict(zip(pair["label"], pair["reading"].map(_READINGS), strict=True))
+    _dots(left, attention, hue="label", palette=palette)
+    _dots(right, three_tiers(pair).rename(columns={"tier": "row"}), hue="label", palette=palette)
+    left.set(title="What attention says", xlabel="attention to the source")
+    right.set(title="What exchanging the head shows", xlabel="effect (share of the gap)")
+    right.xaxis.set_major_formatter(percent_labels())
+    legend_above(figure, left)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def tiers(largest: pd.DataFrame) -> Figure:
+    """The effect of each head everywhere, at the query and on the edge."""
+    figure, (axes,) = panels(1, height=0.9 + 0.3 * len(largest))
+    table = three_tiers(largest).rename(columns={"label": "row"})
+    _dots(axes, table, hue="tier", palette=_TIERS)
+    axes.xaxis.set_major_formatter(percent_labels())
+    axes.set(xlabel="effect (share of the gap)")
+    legend_above(figure, axes)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def league(table: pd.DataFrame) -> Figure:
+    """Spearman's ρ of each measure with the effects at each tier."""
+    best_first = table.groupby("measure")["spearman"].max().sort_values(ascending=False).index
+    rows = table.set_index("measure").loc[best_first].reset_index()
+    rows = rows.assign(
+        row=rows["measure"].replace(MEASURES),
+        tier=rows["tier"].replace(TIERS),
+        value=rows["spearman"],
+        low=rows["spearman_low"],
+        high=rows["spearman_high"],
+    )
+    figure, (axes,) = panels(1, height=0.9 + 0.32 * len(best_first))
+    _dots(axes, rows, hue="tier", palette=_TIERS)
+    axes.set(xlabel="Spearman's ρ between measure and effect, over heads")
+    legend_above(figure, axes)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def behaviour(table: pd.DataFrame) -> Figure:
+    """The contrast of each template, by whether it passes the gate."""
+    rows = table.assign(
+        row=table["template_id"].map(visible),
+        value=table["contrast"],
+        low=table["contrast_low"],
+        high=table["contrast_high"],
+        gate=table["passes"].map({True: "passes", False: "does not pass"}),
+    )
+    figure, (axes,) = panels(1, height=0.9 + 0.26 * len(rows))
+    _dots(axes, rows, hue="gate", palette={"passes": COLOURS[0], "does not pass": COLOURS[3]})
+    axes.set(xlabel="contrast between prompt and counterfactual (logits)")
+    legend_above(figure, axes)
+    return figure
+
+
+def _heatmap(axes: Axes, values: pd.DataFrame, limit: float, numbers: FuncFormatter | None) -> None:
+    """A grid on a diverging scale from −limit to limit; cells that are not finite are hatched."""
+    is_clipped = (values.abs() > limit).any(axis=None)
+    axes.patch.set(facecolor="white", edgecolor="0.6", hatch="//////")  # seen where masked
+    sns.heatmap(
+        values,
+        mask=~np.isfinite(values),
+        # symmetric limits, not `center`: that would rebuild the colour map
+        vmin=-limit,
+        vmax=limit,
+        cmap="vlag",
+        xticklabels=_tick_step(values.shape[1]),
+        yticklabels=_tick_step(values.shape[0]),
+        cbar_kws={
+            "extend": "both" if is_clipped else "neither",
+            "shrink": 0.7,
+            "aspect": 25,
+            "format": numbers,
+        },
+        rasterized=True,
+        ax=axes,
+    )
+    axes.tick_params(length=0, labelrotation=0)
+
+
+def _tick_step(n_ticks: int) -> int:
+    """Every tick, or every second, fifth, …: at most 16 of them."""
+    return next(step for step in (1, 2, 5, 10, 20, 50, 100) if n_ticks <= 16 * step)
+
+
+def _dots(axes: Axes, table: pd.DataFrame, *, hue: str, palette: dict[str, str]) -> None:
+    """Points with intervals: a line for each `row`, from the top; hues slightly apart.
+
+    Takes `row, value, low, high` and the hue's column. What is not finite leaves its line empty.
+    """
+    names = list(dict.fromkeys(table["row"]))
+    table = finite_rows(table, "value").reset_index(drop=True)
+    hues = [name for name in palette if name in set(table[hue])]
+    apart = 0.22 if table["row"].duplicated().any() else 0.0
+    offsets = {name: apart * (place - (len(hues) - 1) / 2) for place, name in enumerate(hues)}
+    table = table.assign(y=table["row"].map(names.index) + table[hue].map(offsets))
+    axes.axvline(0, color="0.75", lw=0.7, zorder=0)
+    axes.hlines(table["y"], table["low"], table["high"], colors=table[hue].map(palette), lw=1.2)
+    sns.scatterplot(
+        data=table,
+        x="value",
+        y="y",
+        hue=hue,
+        style=hue,
+        hue_order=hues,
+        style_order=hues,
+        palette=palette,
+        markers=dict(zip(palette, ("o", "D", "s"), strict=False)),
+        s=24,
+        linewidth=0.3,
+        zorder=3,
+        ax=axes,
+    ).get_legend().remove()
+    axes.set_yticks(range(len(names)), names)
+    axes.set(ylim=(len(names) - 0.5, -0.5), ylabel="")
+    axes.grid(axis="y", color="0.93", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)

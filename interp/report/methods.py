@@ -1,0 +1,46 @@
+"""What a reader needs in order to judge or repeat a run: the methods statement of the page."""
+
+from interp.report.spelling import counted, listed, number, scientific
+from interp.report.tidy import TIERS, finite
+from interp.store import Run
+
+SCOPE_OF_CLAIMS = (
+    "Head-level claims are relative to this prompt distribution, corruption and metric."
+)
+
+
+def methods(run: Run) -> dict[str, str]:
+    """Each fact of the run under its name, in reading order."""
+    settings = run.settings
+    statement = {
+        "Model": f"{settings['model']}, {settings['n_layers']} layers of {settings['n_heads']} "
+        f"heads, {settings['dtype']}, weights {settings['model_hash']}",
+        "Prefix": settings["prefix"] or "none",
+        "Items": f"{counted(settings['n_pairs'], 'pair')}, {counted(settings['n_items'], 'item')} "
+        f"(preset {settings['preset']}, seed {settings['seed']})",
+        "Metric": settings["metric"],
+    }
+    if "verdicts" in run.tables:
+        statement |= _of_the_sweep(run)
+    versions = [f"{name} {version}" for name, version in settings["versions"].items()]
+    return statement | {"Versions": listed(versions)}
+
+
+def _of_the_sweep(run: Run) -> dict[str, str]:
+    settings = run.settings
+    check = settings["check"]
+    verdicts = run.tables["verdicts"]
+    n_tiers = sum(len(finite(verdicts[f"effect_{tier}"])) > 0 for tier in TIERS)
+    return {
+        "Removal": f"{settings['baseline']}: the head's output is exchanged for its output on the "
+        "counterfactual prompt",
+        "Gap": f"{number(settings['gap'])} logits, the mean of the metric on the prompts less its "
+        "mean on their counterfactuals; effects are shares of it",
+        "Noise floor": f"{scientific(settings['noise_floor'])} logits",
+        "Thresholds": listed([f"{name} {value}" for name, value in settings["thresholds"].items()]),
+        "Tests": f"{counted(len(verdicts), 'head')} at {counted(n_tiers, 'tier')}; p-values are "
+        "two-sided and adjusted over the heads of a tier; intervals are 95 % and not adjusted",
+        "Check": f"{listed(check['heads'])} ({listed(check['scopes'])}) agree with the plain loop, "
+        f"one hooked forward pass a head, within {scientific(check['largest_difference'])} logits; "
+        f"the largest logit is {number(check['largest_logit'], 1)}",
+    }

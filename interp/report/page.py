@@ -1,0 +1,188 @@
+"""Runs to pages: self-contained HTML files, figures inline, nothing loaded from anywhere."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from interp.report import canvas, captions, figures, tables, words
+from interp.report.methods import SCOPE_OF_CLAIMS, methods
+from interp.report.spelling import visible
+from interp.report.tidy import largest_effects, telling_pair
+from interp.store import Run, write_whole
+
+_N_LARGEST = 10
+
+
+@dataclass(frozen=True)
+class Plate:
+    """A figure as it stands on a page: what it shows, the drawing, and what to see in it."""
+
+    name: str
+    title: str
+    figure: Figure
+    caption: str
+
+    @cached_property
+    def png(self) -> bytes:
+        """The drawing as pixels."""
+        return canvas.encoded(self.figure, "png")
+
+    @property
+    def source(self) -> str:
+        """The drawing as a data URI."""
+        return f"data:image/png;base64,{b64encode(self.png).decode()}"
+
+
+def write_report(run: Run, folder: Path) -> None:
+    """Write `report.html`, and each figure as `figures/*.png` and `figures/*.svg`.
+
+    The page opens with the network off. A run that does not pass its behaviour gate gets a page
+    that says so and ranks no heads.
+
+    Args:
+        run: `settings`, and the tables `behaviour` and `cells`; where the gate is passed,
+            `verdicts`, `league` and `by_template` too, and `battery` if there is one.
+        folder: where the tables of the run stand; made if need be.
+    """
+    plates = list(_plates(run))
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    for plate in plates:
+        write_whole(folder / "figures" / f"{plate.name}.png", plate.png)
+        write_whole(folder / "figures" / f"{plate.name}.svg", canvas.encoded(plate.figure, "svg"))
+    page = _render(
+        "page.html.j2",
+        task=run.settings["task"],
+        model=run.settings["model"],
+        answer=words.answer(run),
+        gate=words.gate(run.tables["behaviour"]),
+        plates={plate.name: plate for plate in plates},
+        disagreements=words.disagreements(run.tables["verdicts"]) if _is_ranked(run) else {},
+        tables=_tables(run),
+        methods=methods(run),
+        scope_of_claims=SCOPE_OF_CLAIMS,
+        n_verdicts=len(run.tables.get("verdicts", ())),
+    )
+    write_whole(folder / "report.html", page)
+
+
+def write_index(runs: dict[str, Run], folder: Path) -> None:
+    """Write `report.html`, with the answer and the heatmaps of every task of one model.
+
+    Args:
+        runs: by the name of the folder, inside `folder`, that holds the run's own page.
+        folder: of the model; made if need be.
+
+    Raises:
+        ValueError: there are no runs.
+    """
+    if not runs:
+        raise ValueError("expected the runs of at least one task, got none; run a task first.")
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = [
+        {
+            "name": name,
+            "answer": words.answer(run),
+            "plate": _heatmaps(run) if _is_ranked(run) else None,
+        }
+        for name, run in runs.items()
+    ]
+    model = next(iter(runs.values())).settings["model"]
+    page = _render("index.html.j2", model=model, entries=entries, scope_of_claims=SCOPE_OF_CLAIMS)
+    write_whole(folder / "report.html", page)
+
+
+def _is_ranked(run: Run) -> bool:
+    return "verdicts" in run.tables
+
+
+def _plates(run: Run) -> Iterator[Plate]:
+    behaviour = run.tables["behaviour"]
+    yield Plate(
+        "behaviour",
+        "The contrast of each template",
+        figures.behaviour(behaviour),
+        captions.behaviour(behaviour),
+    )
+    if not _is_ranked(run):
+        return
+    verdicts, league = run.tables["verdicts"], run.tables["league"]
+    largest = largest_effects(verdicts, _N_LARGEST)
+    pair = telling_pair(verdicts)
+    if pair is not None:
+        yield Plate(
+            "telling_pair",
+            "Attention and effect of two heads",
+            figures.telling_pair(pair),
+            captions.telling_pair(pair),
+        )
+    yield _heatmaps(run)
+    yield Plate(
+        "attention_against_effect",
+        "Attention against effect, head by head",
+        figures.attention_against_effect(verdicts, matters=run.settings["thresholds"]["matters"]),
+        captions.attention_against_effect(verdicts),
+    )
+    yield Plate(
+        "tiers",
+        "Effects everywhere, at the query and on the edge",
+        figures.tiers(largest),
+        captions.tiers(largest),
+    )
+    yield Plate(
+        "league",
+        "Rank correlation of each measure of attention with the effects",
+        figures.league(league),
+        captions.league(league),
+    )
+
+
+def _heatmaps(run: Run) -> Plate:
+    verdicts = run.tables["verdicts"]
+    pair = telling_pair(verdicts)
+    return Plate(
+        "heatmaps",
+        "Attention and effect by layer and head",
+        figures.heatmaps(verdicts, thresholds=run.settings["thresholds"], pair=pair),
+        captions.heatmaps(verdicts, thresholds=run.settings["thresholds"], pair=pair),
+    )
+
+
+def _tables(run: Run) -> dict[str, tables.Table]:
+    """The tables that this run has, written out."""
+    written = {
+        "behaviour": tables.behaviour,
+        "cells": tables.cells,
+        "league": tables.league,
+        "verdicts": tables.verdicts,
+        "battery": tables.battery,
+    }
+    there = {name: write(run.tables[name]) for name, write in written.items() if name in run.tables}
+    if _is_ranked(run) and (pair := telling_pair(run.tables["verdicts"])) is not None:
+        there["by_template"] = tables.by_template(run.tables["by_template"], pair)
+    return there
+
+
+def _render(template: str, **context: Any) -> bytes:
+    pages = Environment(
+        loader=PackageLoader("interp", "report"),
+        autoescape=True,
+        finalize=_printed,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return pages.get_template(template).render(context).encode()
+
+
+def _printed(value: Any) -> Any:
+    """Text with every character visible, and no line broken between a number and its "%"."""
+    if isinstance(value, Markup):
+        return value
+    return visible(str(value)).replace(" %", "\N{NO-BREAK SPACE}%")

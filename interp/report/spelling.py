@@ -1,0 +1,73 @@
+"""How numbers, shares, intervals and unusual characters are written, everywhere the same."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+MEASURES = {
+    "raw": "raw attention",
+    "sink_corrected": "sink-corrected attention",
+    "margin": "margin over the distractor",
+    "cas": "CAS",
+}
+
+
+def visible(text: str) -> str:
+    """The text with what cannot be seen (newlines, zero-width marks, half an emoji) spelt out."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in text
+    )
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A plain number with a true minus sign; "undefined" where there is none."""
+    return f"{value:z.{digits}f}".replace("-", "−") if isfinite(value) else "undefined"
+
+
+def whole_percent(share: float) -> str:
+    """A share rounded to a whole percentage: "45 %", "−8 %", "0 %"."""
+    return f"{round(100 * share)} %".replace("-", "−") if isfinite(share) else "undefined"
+
+
+def percent(share: float) -> str:
+    """A share in a sentence: "45 %", "−8 %", "less than 1 %"."""
+    rounded = whole_percent(share)
+    return "less than 1 %" if rounded == "0 %" else rounded
+
+
+def of_gap(share: float) -> str:
+    """A share of the difference in behaviour that the task makes: "45 % of the gap"."""
+    return f"{percent(share)} of the gap" if isfinite(share) else "undefined"
+
+
+def interval(low: float, high: float) -> str:
+    """A 95 % interval of a plain number."""
+    return f"95 % interval {number(low)} to {number(high)}"
+
+
+def share_interval(low: float, high: float) -> str:
+    """A 95 % interval of a share."""
+    return f"95 % interval {whole_percent(low)} to {whole_percent(high)}"
+
+
+def p_value(p: float) -> str:
+    """A p-value, never 0: "0.031", "< 0.001"."""
+    return "< 0.001" if p < 0.001 else number(p, 3)
+
+
+def scientific(value: float) -> str:
+    """A small number as it is written by hand: "3.1 × 10⁻⁶"."""
+    mantissa, exponent = f"{value:.1e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa} × 10{raised}" if value else "0"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Parts of a sentence: "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def counted(n_things: int, noun: str) -> str:
+    """A number with its noun: "1 head", "2 heads"."""
+    return f"{n_things:,} {noun}{'' if n_things == 1 else 's'}"

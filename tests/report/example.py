@@ -1,0 +1,176 @@
+"""A made-up run with the columns of a real one. No model is behind it."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from interp.store import Run
+
+TIERS = ("everywhere", "query", "edge")
+
+
+def example_run(n_layers: int, n_heads: int) -> Run:
+    """Few heads attend, few matter, and the two sets overlap in part."""
+    verdicts = _verdicts(n_layers, n_heads)
+    return Run(
+        settings={**settings(n_layers, n_heads), "gap": 3.42, "noise_floor": 2.4e-6},
+        tables={
+            "behaviour": behaviour(),
+            "cells": cells(),
+            "verdicts": verdicts,
+            "league": _league(n_layers * n_heads),
+            "by_template": _by_template(verdicts),
+            "battery": _battery(verdicts),
+        },
+    )
+
+
+def failing_run() -> Run:
+    """No template passes its gate: there is nothing but the behaviour."""
+    failing = behaviour().assign(
+        contrast=[0.31, 0.12, -0.2],
+        contrast_low=[0.1, -0.1, -0.5],
+        contrast_high=[0.5, 0.3, 0.1],
+        passes=False,
+        reason="its mean contrast is below 0.5 logits",
+    )
+    return Run(settings=settings(6, 12), tables={"behaviour": failing, "cells": cells()})
+
+
+def settings(n_layers: int, n_heads: int) -> dict[str, Any]:
+    return {
+        "task": "agreement",
+        "model": "SmolLM2-135M-Instruct",
+        "model_hash": "5f0c1a9e",
+        "dtype": "float32",
+        "prefix": "<|endoftext|>",
+        "preset": "standard",
+        "n_pairs": 128,
+        "n_items": 256,
+        "thresholds": {"attends": 0.05, "matters": 0.05, "alpha": 0.05},
+        "seed": 0,
+        "versions": {"interp": "0.1.0", "torch": "2.9.0", "transformers": "5.24.0"},
+        "check": {
+            "heads": ["L0H0", "L14H3", "L29H8"],
+            "largest_difference": 3.1e-6,
+            "largest_logit": 24.3,
+            "scopes": ["everywhere", "query", "edge"],
+        },
+        "n_heads": n_heads,
+        "n_layers": n_layers,
+        "metric": "logit difference, answer less foil, at the query",
+        "baseline": "resample from the pair",
+    }
+
+
+def behaviour() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "template_id": ["beside_knew", "near_saw", "behind_met"],
+            "n_pairs": 43.0,
+            "n_clusters": 32.0,
+            "n_tokens": [9.0, 9.0, 11.0],
+            "contrast": [3.9, 3.1, 0.2],
+            "contrast_low": [3.5, 2.8, -0.1],
+            "contrast_high": [4.3, 3.4, 0.5],
+            "p_value": [0.0001, 0.0001, 0.31],
+            "share_flipped": [1.0, 0.98, 0.56],
+            "accuracy": [0.97, 0.93, 0.52],
+            "passes": [True, True, False],
+            "reason": ["", "", "its mean contrast is below 0.5 logits"],
+        }
+    )
+
+
+def cells() -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            (template, f"source={source}, distractor={distractor}", 64.0, 1.9, 1.6, 2.2, 0.93)
+            for template in ("beside_knew", "near_saw", "behind_met")
+            for source, distractor in (("singular", "plural"), ("plural", "singular"))
+        ],
+        columns=[
+            *("template_id", "cell", "n_items", "logit_difference", "low", "high", "accuracy")
+        ],
+    )
+
+
+def _verdicts(n_layers: int, n_heads: int) -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    layer, head = np.divmod(np.arange(n_layers * n_heads), n_heads)
+    n = len(layer)
+    depth = layer / max(n_layers - 1, 1)
+    cas = random.normal(0, 0.015, n) + depth * random.gamma(0.15, 0.25, n)
+    edge = random.normal(0, 0.004, n)
+    order = np.argsort(-cas, kind="stable")
+    edge[order[[1, 3, 4, 6]]] = [0.41, 0.13, 0.09, -0.07]
+    query = edge + random.normal(0, 0.006, n)
+    query[order[[2, 20, 40]]] += [0.16, 0.11, -0.08]
+    everywhere = query + random.normal(0, 0.008, n)
+    everywhere[order[50]] += 0.19
+    raw = np.clip(cas + random.gamma(1, 0.05, n), 0, 1)
+    attends = (raw >= 0.05) & (cas > 0.12)
+    matters = np.maximum(np.abs(query), np.abs(everywhere)) >= 0.05
+    on_edge = np.abs(edge) >= np.abs(query) / 2
+    table = pd.DataFrame(
+        {
+            "layer": layer,
+            "head": head,
+            "label": [f"L{a}H{b}" for a, b in zip(layer, head, strict=True)],
+            "raw": raw,
+            "sink_mass": random.beta(3, 2, n) * (1 - raw),
+            "sink_corrected": np.clip(raw * 1.5, 0, 1),
+            "margin": cas * 0.9,
+            "cas": cas,
+            "cas_low": cas - 0.02,
+            "cas_high": cas + 0.02,
+            "reading": np.select(
+                [attends & matters & on_edge, attends & matters, attends, matters],
+                [
+                    "attends and matters on that edge",
+                    "attends and matters, elsewhere",
+                    "attends, no effect seen",
+                    "matters, does not attend",
+                ],
+                "neither",
+            ),
+        }
+    )
+    for tier, effect in zip(TIERS, (everywhere, query, edge), strict=True):
+        half = 0.006 + 0.12 * np.abs(effect)
+        table[f"effect_{tier}"] = effect
+        table[f"effect_{tier}_low"] = effect - half
+        table[f"effect_{tier}_high"] = effect + half
+        table[f"effect_{tier}_p"] = np.where(np.abs(effect) > 0.05, 0.0001, 0.8)
+    return table
+
+
+def _league(n_heads: int) -> pd.DataFrame:
+    rows = [
+        (measure, tier, rho - drop, rho - drop - 0.08, rho - drop + 0.07, 0.7 * rho, n_heads)
+        for measure, rho in (
+            ("raw", 0.66),
+            ("cas", 0.72),
+            ("margin", 0.69),
+            ("sink_corrected", 0.61),
+        )
+        for tier, drop in (("everywhere", 0.2), ("query", 0.12), ("edge", 0.0))
+    ]
+    columns = ["measure", "tier", "spearman", "spearman_low", "spearman_high", "kendall", "n_heads"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _by_template(verdicts: pd.DataFrame) -> pd.DataFrame:
+    columns = ["layer", "head", "label", "raw", "cas", *(f"effect_{tier}" for tier in TIERS)]
+    return pd.concat(
+        verdicts[columns].assign(template_id=template) for template in ("beside_knew", "near_saw")
+    )
+
+
+def _battery(verdicts: pd.DataFrame) -> pd.DataFrame:
+    random = np.random.default_rng(1)
+    scores = ("previous_token", "duplicate", "induction", "first_token")
+    return verdicts[["layer", "head", "label"]].assign(
+        **{score: random.beta(0.3, 3, len(verdicts)) for score in scores}
+    )

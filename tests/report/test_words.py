@@ -1,0 +1,253 @@
+"""Sentences, whole, from tables small enough to work out by hand."""
+
+import itertools
+
+import pandas as pd
+import pytest
+
+from interp.report import captions, words
+from interp.report.methods import SCOPE_OF_CLAIMS, methods
+from interp.report.spelling import (
+    counted,
+    listed,
+    number,
+    of_gap,
+    p_value,
+    percent,
+    scientific,
+    share_interval,
+    visible,
+)
+
+from .example import behaviour, example_run, failing_run
+
+ON_EDGE = "attends and matters on that edge"
+ELSEWHERE = "attends and matters, elsewhere"
+NO_EFFECT = "attends, no effect seen"
+SILENT = "matters, does not attend"
+COLUMNS = ["label", "reading", "raw", "cas", "effect_everywhere", "effect_query", "effect_edge"]
+LEAGUE = pd.DataFrame(
+    [("raw", "edge", 0.6, 0.5, 0.7, 0.4, 4), ("cas", "edge", 0.72, 0.61, 0.8, 0.5, 4)],
+    columns=["measure", "tier", "spearman", "spearman_low", "spearman_high", "kendall", "n_heads"],
+)
+
+
+def heads(*rows):
+    """Verdicts whose intervals reach 0.02 to either side."""
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    for column in ("cas", "effect_everywhere", "effect_query", "effect_edge"):
+        table[f"{column}_low"] = table[column] - 0.02
+        table[f"{column}_high"] = table[column] + 0.02
+    return table
+
+
+FOUR = heads(
+    ("L0H2", "neither", 0.1, -0.01, 0.0, 0.001, 0.0),
+    ("L1H0", SILENT, 0.03, 0.01, 0.18, -0.01, 0.002),
+    ("L2H0", NO_EFFECT, 0.84, 0.57, 0.01, 0.004, -0.003),
+    ("L2H8", ON_EDGE, 0.79, 0.48, 0.46, 0.45, 0.44),
+)
+QUIET = heads(
+    ("L0H0", "neither", 0.1, 0.04, 0.01, 0.03, 0.0), ("L0H1", "neither", 0.1, 0.01, 0, 0, 0)
+)
+
+
+def test_heads_that_attend_are_counted_and_the_most_selective_named():
+    assert words.which_attend(FOUR) == (
+        "Of 4 heads, 2 attend to the source; the most selective is L2H0 "
+        "(CAS 0.57, 95 % interval 0.55 to 0.59), then L2H8 (0.48)."
+    )
+
+
+def test_one_head_that_attends_is_not_followed_by_others():
+    assert words.which_attend(FOUR[FOUR["label"] != "L2H0"]) == (
+        "Of 3 heads, one attends to the source: L2H8 (CAS 0.48, 95 % interval 0.46 to 0.50)."
+    )
+
+
+def test_where_no_head_attends_the_most_selective_is_not_said_to():
+    assert words.which_attend(QUIET) == (
+        "No head of 2 attends to the source at these thresholds; "
+        "the most selective is L0H0 (CAS 0.04, 95 % interval 0.02 to 0.06)."
+    )
+
+
+def test_heads_that_matter_are_ranked_by_size_and_keep_their_sign():
+    against = FOUR.assign(effect_query=[0.0, -0.08, 0.0, 0.45])
+    assert words.which_matter(against) == (
+        "Of 4 heads, 2 matter when removed; of these L2H8 has the largest effect at the query, "
+        "45 % of the gap (95 % interval 43 % to 47 %), then L1H0 (−8 %)."
+    )
+
+
+def test_one_head_that_matters():
+    assert words.which_matter(FOUR[FOUR["label"] != "L1H0"]) == (
+        "Of 3 heads, one matters when removed: L2H8, whose effect at the query is "
+        "45 % of the gap (95 % interval 43 % to 47 %)."
+    )
+
+
+def test_where_no_head_matters_the_largest_effect_is_only_reported():
+    assert words.which_matter(QUIET) == (
+        "No head of 2 matters when removed, at these thresholds; the largest effect at the query "
+        "is that of L0H0, 3 % of the gap (95 % interval 1 % to 5 %)."
+    )
+
+
+def test_disagreement_is_told_in_both_directions_with_the_rank_correlation():
+    assert words.where_they_disagree(FOUR, LEAGUE) == (
+        "Attention and effect disagree for 2 heads: "
+        "L2H0 attends with no effect seen (CAS 0.57, 1 % of the gap everywhere) and "
+        "L1H0 matters without attending (CAS 0.01, 18 % of the gap everywhere); over all 4 heads, "
+        "CAS and the effect on the edge have a rank correlation of 0.72 "
+        "(95 % interval 0.61 to 0.80)."
+    )
+
+
+def test_of_several_heads_that_disagree_the_most_striking_is_named():
+    table = heads(
+        ("L0H0", NO_EFFECT, 0.3, 0.2, 0.0, 0.0, 0.0),
+        ("L0H1", NO_EFFECT, 0.4, 0.3, 0.0, 0.012, 0.0),
+        ("L1H1", ELSEWHERE, 0.4, 0.3, 0.1, 0.2, 0.0),
+    )
+    assert words.where_they_disagree(table, LEAGUE).startswith(
+        "Attention and effect disagree for 3 heads: 2 attend with no effect seen, L0H1 first "
+        "(CAS 0.30, 1 % of the gap at the query) and L1H1 attends and matters elsewhere "
+        "(CAS 0.30, 20 % of the gap at the query); "
+    )
+
+
+def test_agreement_everywhere_is_said_too():
+    table = FOUR[FOUR["reading"] == ON_EDGE]
+    assert words.where_they_disagree(table, LEAGUE).startswith(
+        "Attention and effect disagree for no head at these thresholds; "
+    )
+
+
+def test_each_head_that_disagrees_has_its_sentence():
+    assert words.disagreements(FOUR) == {
+        "They attend, and no effect is seen": [
+            "L2H0 puts 84 % of its attention on the source (CAS 0.57), and no effect is seen: its "
+            "effect is 1 % of the gap everywhere, less than 1 % at the query and less than 1 % on "
+            "the edge."
+        ],
+        "They matter without attending": [
+            "L1H0 puts 3 % of its attention on the source (CAS 0.01) and matters all the same: its "
+            "effect is 18 % of the gap everywhere, −1 % at the query and less than 1 % on the edge."
+        ],
+    }
+
+
+def test_a_tier_that_was_not_measured_is_not_spoken_of():
+    sentences = words.disagreements(FOUR.assign(effect_everywhere=float("nan")))
+    assert sentences["They matter without attending"] == [
+        "L1H0 puts 3 % of its attention on the source (CAS 0.01) and matters all the same: its "
+        "effect is −1 % of the gap at the query and less than 1 % on the edge."
+    ]
+
+
+def test_more_than_five_heads_of_a_kind_are_counted():
+    row = (NO_EFFECT, 0.3, 0.2, 0.0, 0.0, 0.0)
+    table = heads(*((f"L0H{head}", *row) for head in range(6)))
+    *named, rest = words.disagreements(table)["They attend, and no effect is seen"]
+    assert [sentence.split()[0] for sentence in named] == ["L0H0", "L0H1", "L0H2", "L0H3", "L0H4"]
+    assert rest == "1 more head of this kind: see the tables."
+
+
+def test_no_sentence_calls_a_head_idle(run):
+    by_kind = words.disagreements(run.tables["verdicts"])
+    spoken = " ".join([*words.answer(run), *itertools.chain(*by_kind.values())])
+    assert "no effect seen" in spoken
+    assert "idle" not in spoken
+
+
+def test_templates_that_fail_the_gate_say_why():
+    assert words.gate(behaviour()) == [
+        "2 of 3 templates pass the behaviour gate.",
+        "behind_met: its mean contrast is below 0.5 logits.",
+    ]
+    assert words.answer(failing_run())[0] == (
+        "None of the 3 templates passes the behaviour gate, so no heads are ranked."
+    )
+    assert words.gate(behaviour().tail(1))[0] == (
+        "The template fails the behaviour gate, so no heads are ranked."
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.45, "45 %"),
+        (-0.08, "−8 %"),
+        (0.004, "less than 1 %"),
+        (-0.004, "less than 1 %"),
+        (0.0, "less than 1 %"),
+        (1.2, "120 %"),
+        (float("nan"), "undefined"),
+        (float("inf"), "undefined"),
+    ],
+)
+def test_shares_are_whole_percentages(share, text):
+    assert percent(share) == text
+
+
+def test_small_words():
+    assert of_gap(0.04) == "4 % of the gap"
+    assert share_interval(-0.004, 0.014) == "95 % interval 0 % to 1 %"
+    assert [number(-0.001), number(-0.25), number(float("inf"))] == ["0.00", "−0.25", "undefined"]
+    assert [p_value(0.0), p_value(0.0312)] == ["< 0.001", "0.031"]
+    assert [scientific(3.14e-6), scientific(0.0), scientific(12.0)] == [
+        "3.1 × 10⁻⁶",
+        "0",
+        "1.2 × 10¹",
+    ]
+    assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == [
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
+    assert [counted(1, "head"), counted(5120, "head")] == ["1 head", "5,120 heads"]
+
+
+def test_what_cannot_be_seen_is_spelt_out():
+    assert visible("a\n\u200b\xa0\ud83d<b>é") == "a\\n\\u200b\\xa0\\ud83d<b>é"
+
+
+def test_the_heatmap_caption_gives_clip_and_missing_cells():
+    table = pd.DataFrame(
+        {
+            "label": [f"L0H{head}" for head in range(5)],
+            "cas": [0.0, 0.1, -0.3, float("nan"), float("inf")],
+            "effect_query": [0.0, 0.01, 0.02, 0.0, float("nan")],
+        }
+    )
+    caption = captions.heatmaps(table, thresholds={"attends": 0.05, "matters": 0.05}, pair=None)
+    # 99th percentile of 0, 0.1, 0.3: 98 % of the way from 0.1 to 0.3
+    assert "±0.30 and ±5.0 %; the largest magnitudes are 0.30 and 2 %." in caption
+    assert caption.endswith(
+        "Hatched on the left: 2 cells without a finite value. "
+        "Hatched on the right: 1 cell without a finite value."
+    )
+
+
+def test_the_methods_statement_has_what_a_reader_needs(run):
+    statement = methods(run)
+    assert statement["Gap"].startswith("3.42 logits")
+    assert statement["Noise floor"] == "2.4 × 10⁻⁶ logits"
+    assert statement["Prefix"] == "<|endoftext|>"
+    assert statement["Items"] == "128 pairs, 256 items (preset standard, seed 0)"
+    assert statement["Tests"].startswith("72 heads at 3 tiers; ")
+    assert statement["Check"] == (
+        "L0H0, L14H3 and L29H8 (everywhere, query and edge) agree with the plain loop, one hooked "
+        "forward pass a head, within 3.1 × 10⁻⁶ logits; the largest logit is 24.3"
+    )
+    assert "5f0c1a9e" in statement["Model"]
+    assert "float32" in statement["Model"]
+    assert SCOPE_OF_CLAIMS == (
+        "Head-level claims are relative to this prompt distribution, corruption and metric."
+    )
+
+
+def test_a_run_without_verdicts_states_no_sweep():
+    assert "Check" not in methods(failing_run())
+    assert "Check" in methods(example_run(6, 12))
