@@ -1,0 +1,207 @@
+"""Items to ids: token positions of spans, answers in context, pairs side by side."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from interp.items import Item, Span
+from interp.tokens import text_tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Items of equal length in tokens, each with its counterfactual among them.
+
+    Attributes:
+        items: in the order of the rows.
+        ids: tokens, prefix included.
+        donor: the row of each item's counterfactual.
+        query: the position at which the answer is read.
+        source, distractor, special: where these tokens are. `special` are prefix, suffix and
+            position 0, which take attention whatever the text says.
+        answer, foil: their token ids.
+    """
+
+    items: tuple[Item, ...]
+    ids: Int[Tensor, "item pos"]
+    donor: Int[Tensor, " item"]
+    query: Int[Tensor, " item"]
+    source: Bool[Tensor, "item pos"]
+    distractor: Bool[Tensor, "item pos"]
+    special: Bool[Tensor, "item pos"]
+    answer: Int[Tensor, " item"]
+    foil: Int[Tensor, " item"]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def first_difference(self) -> int:
+        """The first position at which any item differs from its counterfactual."""
+        differs = (self.ids != self.ids[self.donor]).any(0)
+        return int(differs.nonzero()[0])
+
+    @property
+    def edge(self) -> Bool[Tensor, "item pos"]:
+        """Where the source is, in the item or in its counterfactual: the keys of the edge.
+
+        A role flip moves the source from one slot to the other, and a head that follows it takes
+        from the one what it gave to the other; replacing the first slot alone would show half.
+        """
+        return self.source | self.source[self.donor]
+
+    def reordered(self, rows: Int[Tensor, " row"]) -> "Batch":
+        """The same items in another order, or fewer of them with their counterfactuals."""
+        place = {int(row): new for new, row in enumerate(rows)}
+        return Batch(
+            items=tuple(self.items[row] for row in place),
+            ids=self.ids[rows],
+            donor=torch.tensor([place[int(row)] for row in self.donor[rows]]),
+            query=self.query[rows],
+            source=self.source[rows],
+            distractor=self.distractor[rows],
+            special=self.special[rows],
+            answer=self.answer[rows],
+            foil=self.foil[rows],
+        )
+
+    def first(self, n_items: int) -> "Batch":
+        """The first items, extended by what completes their pairs."""
+        few = range(min(n_items, len(self)))
+        return self.reordered(torch.tensor(sorted({*few, *self.donor[: len(few)].tolist()})))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Encoded:
+    item: Item
+    ids: list[int]
+    source: list[int]
+    distractor: list[int]
+    special: list[int]
+    query: int
+    answer: int
+    foil: int
+
+
+def encode(
+    items: Sequence[Item], tokenizer: Any, *, before: Sequence[int], after: Sequence[int] = ()
+) -> list[Batch]:
+    """Items as batches, one for each length in tokens, under a prefix.
+
+    Raises:
+        ValueError: a pair of unequal lengths or without a difference, an item whose counterfactual
+            is not among the items, an answer that is not one token in context, or a span whose
+            tokens do not contain its words.
+    """
+    if not items:
+        raise ValueError("expected at least one pair, got no items.")
+    groups: dict[int, list[_Encoded]] = defaultdict(list)
+    for item in items:
+        encoded = _encode(item, tokenizer, list(before), list(after))
+        groups[len(encoded.ids)].append(encoded)
+    return [_batch(groups[length]) for length in sorted(groups)]
+
+
+def positions_of(span: Span, text: str, tokenizer: Any) -> list[int]:
+    """The tokens of a text that cover a span, checked by decoding them.
+
+    Raises:
+        ValueError: the tokens, decoded, do not contain the span's words.
+    """
+    ids, covered = text_tokens(text, tokenizer)
+    positions = [
+        place for place, (start, end) in enumerate(covered) if start < span.end and end > span.start
+    ]
+    words = text[span.start : span.end]
+    decoded = tokenizer.decode([ids[place] for place in positions])
+    if not words.strip() or words.strip().casefold() not in decoded.casefold():
+        raise ValueError(
+            f"the tokens at characters {span.start} to {span.end} of {text!r} read {decoded!r}, "
+            f"expected {words!r}."
+        )
+    return positions
+
+
+def token_in_context(text: str, continuation: str, tokenizer: Any) -> int:
+    """The id of a continuation of a text, tokenised together with it.
+
+    Raises:
+        ValueError: it is more than one token, or changes the tokens before it.
+    """
+    ids, _ = text_tokens(text, tokenizer)
+    together, _ = text_tokens(text + continuation, tokenizer)
+    if together[: len(ids)] != ids or len(together) != len(ids) + 1:
+        pieces = [tokenizer.decode([token]) for token in text_tokens(continuation, tokenizer)[0]]
+        raise ValueError(
+            f"{continuation!r} is not one token after {text!r} (alone it reads {pieces}); "
+            "give a continuation that is one token, with its leading space if it has one."
+        )
+    return together[-1]
+
+
+def _encode(item: Item, tokenizer: Any, before: list[int], after: list[int]) -> _Encoded:
+    text = item.clean_text
+    ids, _ = text_tokens(text, tokenizer)
+    other, _ = text_tokens(item.corrupt_text, tokenizer)
+    if len(ids) != len(other):
+        raise ValueError(
+            f"item {item.item_id} has {len(ids)} tokens and its counterfactual {len(other)}; "
+            "the two texts of a pair must be equally long in tokens."
+        )
+    if ids == other:
+        raise ValueError(f"the two texts of item {item.item_id} are the same tokens.")
+    shift = len(before)
+    whole = before + ids + after
+    specials = [0, *range(shift), *range(shift + len(ids), len(whole))]
+
+    def places(spans: tuple[Span, ...]) -> list[int]:
+        return [shift + place for span in spans for place in positions_of(span, text, tokenizer)]
+
+    return _Encoded(
+        item=item,
+        ids=whole,
+        source=places(item.source),
+        distractor=places(item.distractors),
+        special=sorted(set(specials)),
+        query=shift + len(ids) - 1,
+        answer=token_in_context(text, item.answer_text, tokenizer),
+        foil=token_in_context(text, item.foil_text, tokenizer),
+    )
+
+
+def _batch(rows: list[_Encoded]) -> Batch:
+    row_of = {(row.item.pair_id, row.item.clean_text): place for place, row in enumerate(rows)}
+    donors = []
+    for row in rows:
+        donor = row_of.get((row.item.pair_id, row.item.corrupt_text))
+        if donor is None:
+            raise ValueError(
+                f"the counterfactual of item {row.item.item_id} is not among the items; "
+                "give both directions of each pair."
+            )
+        donors.append(donor)
+    length = len(rows[0].ids)
+
+    def marked(places: Sequence[Sequence[int]]) -> Bool[Tensor, "item pos"]:
+        mask = np.zeros((len(rows), length), dtype=bool)
+        for row, columns in enumerate(places):
+            mask[row, list(columns)] = True
+        return torch.from_numpy(mask)
+
+    return Batch(
+        items=tuple(row.item for row in rows),
+        ids=torch.tensor([row.ids for row in rows]),
+        donor=torch.tensor(donors),
+        query=torch.tensor([row.query for row in rows]),
+        source=marked([row.source for row in rows]),
+        distractor=marked([row.distractor for row in rows]),
+        special=marked([row.special for row in rows]),
+        answer=torch.tensor([row.answer for row in rows]),
+        foil=torch.tensor([row.foil for row in rows]),
+    )

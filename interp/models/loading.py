@@ -1,0 +1,129 @@
+"""Loading: a name, a directory, a GGUF file or a hub name becomes a `Model`."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+)
+from transformers.utils import logging
+
+from interp.models.gguf import converted, file_hash
+from interp.models.model import Model
+from interp.models.names import FAMILIES, Source, locate
+from interp.models.plain import Plain
+from interp.models.prefix import resolve_prefix
+
+
+def say(message: str) -> None:
+    """One line to the person at the terminal, apart from results."""
+    print(message, file=sys.stderr)  # noqa: T201  progress belongs on stderr
+
+
+def load(name: str, *, prefix: str = "document") -> Model:
+    """The model called `name`, in eval mode and fp32, its parameters without gradients.
+
+    Args:
+        name: a bundled name (`smollm2-135m`, `minilm-l6`), a directory with a saved transformers
+            model, a `.gguf` file, or a hub name such as `owner/model`.
+        prefix: what stands before every text: `"document"` (the separator between documents),
+            `"bos"` or `"none"`.
+
+    Raises:
+        FileNotFoundError, ValueError: in one sentence, what is missing or not supported.
+    """
+    return _load(locate(name), prefix)
+
+
+def _load(source: Source, prefix: str) -> Model:
+    with _quiet():
+        folder = _folder(source)
+        tokenizer = _tokenizer(folder)
+        plain = Plain(_pretrained(folder).requires_grad_(False))
+    return Model(
+        name=source.name,
+        plain=plain,
+        tokenizer=tokenizer,
+        prefix=resolve_prefix(prefix, tokenizer, is_causal=plain.is_causal),
+        weights_hash=weights_hash(folder),
+    )
+
+
+def _folder(source: Source) -> Path:
+    """The directory with a source's safetensors, configuration and tokenizer."""
+    if source.kind == "gguf":
+        return converted(Path(source.location), say=say)
+    if source.kind == "directory":
+        return Path(source.location)
+    from huggingface_hub import snapshot_download
+
+    patterns = ["*.safetensors", "*.json", "*.txt", "*.model"]
+    return Path(snapshot_download(source.location, allow_patterns=patterns))
+
+
+def _tokenizer(folder: Path) -> Any:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    except Exception as error:  # transformers raises a different type for each kind of damage
+        raise ValueError(f"the tokenizer in {folder} cannot be read: {error}") from error
+    if not tokenizer.is_fast:
+        raise ValueError(f"{folder} has a slow tokenizer; save it as tokenizer.json.")
+    return tokenizer
+
+
+def _pretrained(folder: Path) -> Any:
+    config = _config(folder)
+    architecture = (getattr(config, "architectures", None) or [""])[0]
+    loader: Any = AutoModel
+    if "MaskedLM" in architecture:
+        loader = AutoModelForMaskedLM
+    elif architecture.endswith(("CausalLM", "LMHeadModel")):
+        loader = AutoModelForCausalLM
+    try:
+        return loader.from_pretrained(
+            folder, config=config, dtype=torch.float32, use_safetensors=True
+        )
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"the weights in {folder} cannot be read: {error}") from error
+
+
+def _config(folder: Path) -> Any:
+    known = ", ".join(FAMILIES)
+    try:
+        model_type = json.loads((folder / "config.json").read_text())["model_type"]
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{folder / 'config.json'} has no readable model_type.") from error
+    if model_type not in FAMILIES:
+        raise ValueError(f"family {model_type!r} is not supported; supported are {known}.")
+    return AutoConfig.from_pretrained(folder)
+
+
+def weights_hash(folder: Path) -> str:
+    """SHA-256 over a directory's weight files, in the order of their names."""
+    hashes = [file_hash(file) for file in sorted(folder.glob("*.safetensors"))]
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the library's progress bars, which speak of shards and not of our work."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,108 @@
+"""A loaded model: one set of weights, held as a bridge for people and plain for the engine."""
+
+import copy
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from interp.encode import Batch, encode
+from interp.heads import Head, all_heads, parse_head
+from interp.items import Item
+from interp.models.plain import Plain
+from interp.models.prefix import Prefix, resolve_prefix
+from interp.tokens import Tokens, prompt_tokens
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """A pretrained model in eval mode, fp32, without gradients.
+
+    Attributes:
+        name: as it is printed and used in folder names.
+        plain: the model's own modules with our attention inside.
+        tokenizer: its Hugging Face tokenizer.
+        prefix: what stands before every text.
+        weights_hash: SHA-256 of the weight files.
+    """
+
+    name: str
+    plain: Plain
+    tokenizer: Any
+    prefix: Prefix
+    weights_hash: str
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether a position sees only itself and earlier ones."""
+        return self.plain.is_causal
+
+    @property
+    def config(self) -> Any:
+        """The transformers configuration."""
+        return self.plain.module.config
+
+    @property
+    def n_layers(self) -> int:
+        """Number of layers."""
+        return int(self.config.num_hidden_layers)
+
+    @property
+    def n_heads(self) -> int:
+        """Query heads in a layer."""
+        return int(self.config.num_attention_heads)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the parameters, such as `float32`."""
+        return str(self.plain.module.dtype).removeprefix("torch.")
+
+    @property
+    def heads(self) -> list[Head]:
+        """Every head, in order."""
+        return all_heads(self.n_layers, self.n_heads)
+
+    def head(self, text: str) -> Head:
+        """The head of this model that a text such as `"L27H0"` names, or a ValueError."""
+        return parse_head(text, n_layers=self.n_layers, n_heads=self.n_heads)
+
+    def encode(self, items: Sequence[Item]) -> list[Batch]:
+        """Items as batches of equal length under the model's prefix (see `interp.encode`)."""
+        before, after = self.prefix.before, self.prefix.after
+        return encode(items, self.tokenizer, before=before, after=after)
+
+    def tokens(self, prompt: str | Sequence[str] | Sequence[int]) -> Tokens:
+        """A prompt's ids and labels under the model's prefix (see `interp.tokens`)."""
+        before, after = self.prefix.before, self.prefix.after
+        return prompt_tokens(prompt, self.tokenizer, before=before, after=after)
+
+    def with_prefix(self, policy: str) -> "Model":
+        """The same weights under another prefix: `"document"`, `"bos"` or `"none"`."""
+        return Model(
+            name=self.name,
+            plain=self.plain,
+            tokenizer=self.tokenizer,
+            prefix=resolve_prefix(policy, self.tokenizer, is_causal=self.is_causal),
+            weights_hash=self.weights_hash,
+        )
+
+    @cached_property
+    def bridge(self) -> Any:
+        """TransformerLens's bridge over the same weights, for its hooks and its API.
+
+        Made at first use. It shares parameters with `plain` and nothing else: hooks on the one
+        are not seen by the other.
+
+        Raises:
+            ValueError: TransformerLens has no adapter for this family.
+        """
+        from interp.models.bridge import boot
+
+        return boot(twin(self.plain.module), self.tokenizer, name=self.name)
+
+
+def twin(module: Any) -> Any:
+    """A copy of a model's modules around the very same parameters and buffers."""
+    shared = itertools.chain(module.parameters(), module.buffers())
+    return copy.deepcopy(module, memo={id(tensor): tensor for tensor in shared})

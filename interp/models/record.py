@@ -1,0 +1,98 @@
+"""One intact run of a batch, with all that a later run of some of its rows needs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from interp.encode import Batch
+from interp.models.axes import Arguments, Axes, probe_axes, recording
+from interp.models.plain import Call, Plain, attend
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """The intact run of a batch. Lists have one entry a layer.
+
+    Attributes:
+        arguments: what each layer was called with; `axes` say where its items and rows are.
+        key, value: post-rotary, `[item, kv_head, pos, d_head]`.
+        z: each head's output before the output projection, `[item, head, pos, d_head]`.
+        pattern: each head's attention at the item's query, `[item, head, key]`.
+        logits: at the query, as the model gives them.
+    """
+
+    batch: Batch
+    arguments: list[Arguments]
+    axes: list[list[Axes]]
+    key: list[Tensor]
+    value: list[Tensor]
+    z: list[Tensor]
+    pattern: list[Tensor]
+    logits: Float[Tensor, "item vocab"]
+
+
+def record(plain: Plain, batch: Batch) -> Record:
+    """Run a batch intact and keep what the engine needs.
+
+    Raises:
+        ValueError: the model does not take items of equal length in one batch.
+    """
+    key: list[Tensor] = []
+    value: list[Tensor] = []
+    z: list[Tensor] = []
+    pattern: list[Tensor] = []
+    rows = torch.arange(len(batch))
+
+    def keep(call: Call) -> Tensor:
+        def at_query(name: str, tensor: Tensor) -> Tensor:
+            if name == "pattern":
+                pattern.append(tensor[rows, :, batch.query].clone())
+            return tensor
+
+        given = attend(
+            Call(call.layer, call.query, call.key, call.value, {**call.options, "hook": at_query})
+        )
+        key.append(call.key)
+        value.append(call.value)
+        z.append(given)
+        return given
+
+    final: list[Tensor] = []
+    handle = plain.anatomy.layers[-1].register_forward_hook(_keep_output(final))
+    try:
+        with (
+            torch.inference_mode(),
+            recording(plain.anatomy.layers) as arguments,
+            plain.attending(keep),
+        ):
+            plain.states(batch.ids)
+            logits = plain.readout(final[0][rows, batch.query], None)
+    finally:
+        handle.remove()
+    return Record(
+        batch=batch,
+        arguments=arguments,
+        axes=probe_axes(plain),
+        key=key,
+        value=value,
+        z=z,
+        pattern=pattern,
+        logits=logits,
+    )
+
+
+def _keep_output(into: list[Tensor]) -> Any:
+    def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+        into.append(first_tensor(output))
+
+    return keep
+
+
+def first_tensor(output: Any) -> Tensor:
+    """A block's output, which some families wrap in a tuple."""
+    tensor = output[0] if isinstance(output, tuple) else output
+    assert isinstance(tensor, Tensor)
+    return tensor

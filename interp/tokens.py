@@ -1,0 +1,86 @@
+"""Text to token ids under one prefix policy, each token with its label and its characters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from interp.items import Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens:
+    """A prompt as the model sees it: one label for each id, and so for each key of a pattern."""
+
+    ids: tuple[int, ...]
+    labels: tuple[str, ...]
+
+
+def prompt_tokens(
+    prompt: str | Sequence[str] | Sequence[int],
+    tokenizer: Any,
+    *,
+    before: Sequence[int],
+    after: Sequence[int] = (),
+) -> Tokens:
+    """The ids of a text, of a list of tokens, or of a list of ids that has its prefix already.
+
+    A text or a list of tokens gets the prefix `before` and the suffix `after`, once.
+
+    Raises:
+        ValueError: a text or a list of tokens that begins with a special token, ids that do not
+            begin with the prefix, or a token that is not in the vocabulary.
+    """
+    if isinstance(prompt, str):
+        ids = [*before, *text_tokens(prompt, tokenizer)[0], *after]
+    elif all(isinstance(token, str) for token in prompt):
+        ids = [*before, *_known([str(token) for token in prompt], tokenizer), *after]
+    else:
+        ids = [int(number) for number in prompt]
+        _require_prefix(ids, tokenizer, list(before), list(after))
+    return Tokens(ids=tuple(ids), labels=tuple(tokenizer.decode([number]) for number in ids))
+
+
+def text_tokens(text: str, tokenizer: Any) -> tuple[list[int], list[Span]]:
+    """Token ids of a text, and the characters that each covers; no special token is added.
+
+    Raises:
+        ValueError: the text begins with a special token, which is for the prefix to add.
+    """
+    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    ids = list(encoded["input_ids"])
+    _refuse_special(ids, tokenizer)
+    return ids, [Span(start, end) for start, end in encoded["offset_mapping"]]
+
+
+def _known(tokens: list[str], tokenizer: Any) -> list[int]:
+    vocabulary = tokenizer.get_vocab()
+    unknown = [token for token in tokens if token not in vocabulary]
+    if unknown:
+        raise ValueError(
+            f"{unknown[0]!r} is no token of this vocabulary; give tokens as "
+            "`tokenizer.convert_ids_to_tokens` spells them, or the text itself."
+        )
+    ids = [vocabulary[token] for token in tokens]
+    _refuse_special(ids, tokenizer)
+    return ids
+
+
+def _refuse_special(ids: list[int], tokenizer: Any) -> None:
+    if ids and ids[0] in tokenizer.all_special_ids:
+        raise ValueError(
+            f"the text begins with the special token {tokenizer.decode(ids[:1])!r}, and the prefix "
+            "is added to every text; remove it and choose the prefix (document, bos or none), or "
+            "give ids."
+        )
+
+
+def _require_prefix(ids: list[int], tokenizer: Any, before: list[int], after: list[int]) -> None:
+    begins = ids[: len(before)] == before
+    ends = not after or ids[-len(after) :] == after
+    if not (begins and ends):
+        around = [tokenizer.decode(part) for part in (before, after) if part]
+        raise ValueError(
+            f"ids are taken as they are and must have the prefix policy's {' … '.join(around)!r} "
+            f"around them, got {tokenizer.decode(ids[:3])!r} …; add it, or load the model with "
+            "another prefix."
+        )

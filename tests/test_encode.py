@@ -1,0 +1,112 @@
+"""Items to batches: pairs side by side, spans checked by decoding, clear refusals."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from interp.encode import encode
+from interp.items import Span
+from tests.conftest import agreement_pair
+
+
+def test_a_batch_holds_each_item_with_its_counterfactual(items, tokenizer):
+    (batch,) = encode(items, tokenizer, before=[0])
+    assert len(batch) == len(items)
+    for row, item in enumerate(batch.items):
+        donor = batch.items[batch.donor[row]]
+        assert donor.clean_text == item.corrupt_text
+        assert donor.answer_text == item.foil_text
+        assert tokenizer.decode(batch.ids[row]) == f"<|endoftext|>{item.clean_text}"
+        assert tokenizer.decode([batch.answer[row]]) == item.answer_text
+        assert tokenizer.decode([batch.foil[row]]) == item.foil_text
+
+
+def test_spans_become_the_tokens_that_contain_them(items, tokenizer):
+    (batch,) = encode(items, tokenizer, before=[0])
+    for row, item in enumerate(batch.items):
+        (span,) = item.source
+        word = item.clean_text[span.start : span.end]
+        assert tokenizer.decode(batch.ids[row][batch.source[row]]) == f" {word}"
+        assert batch.query[row] == batch.ids.shape[1] - 1
+        assert batch.special[row].nonzero().tolist() == [[0]]
+    edges = batch.edge.sum(1)
+    assert (edges == 2).all(), "a role flip has both slots on its edge"
+
+
+def test_items_of_several_lengths_become_several_batches(tokenizer):
+    short = agreement_pair("farmer", "pilots", pair_id="a")
+    long = [
+        replace(
+            item,
+            pair_id="b",
+            clean_text=f"Near the pilot {item.clean_text}",
+            corrupt_text=f"Near the pilot {item.corrupt_text}",
+            source=(),
+            distractors=(),
+        )
+        for item in short
+    ]
+    batches = encode([*short, *long], tokenizer, before=[0])
+    lengths = [batch.ids.shape[1] for batch in batches]
+    assert lengths == sorted(set(lengths))
+    assert [len(batch) for batch in batches] == [2, 2]
+
+
+def test_the_first_difference_is_the_flipped_word(items, tokenizer):
+    (batch,) = encode(items, tokenizer, before=[0])
+    assert "knew" in tokenizer.decode(batch.ids[1, batch.first_difference])
+
+
+def test_first_completes_the_pairs(items, tokenizer):
+    (batch,) = encode(items, tokenizer, before=[0])
+    few = batch.first(3)
+    assert [item.item_id for item in few.items] == ["p0.a", "p0.b", "p1.a", "p1.b"]
+    assert few.donor.tolist() == [1, 0, 3, 2]
+
+
+def test_reordered_items_keep_their_donors(items, tokenizer):
+    (batch,) = encode(items, tokenizer, before=[0])
+    turned = batch.reordered(torch.arange(len(batch)).flip(0))
+    for row, item in enumerate(turned.items):
+        assert turned.items[turned.donor[row]].clean_text == item.corrupt_text
+
+
+def test_unequal_lengths_name_the_pair_and_both_lengths(tokenizer):
+    clean, corrupt = agreement_pair("farmer", "pilots", pair_id="a", words=("near", "near the"))
+    with pytest.raises(ValueError) as error:
+        encode([clean, corrupt], tokenizer, before=[0])
+    assert str(error.value) == (
+        "item a.a has 5 tokens and its counterfactual 6; the two texts of a pair must be equally "
+        "long in tokens."
+    )
+
+
+def test_texts_that_do_not_differ_are_refused(tokenizer):
+    pair = agreement_pair("farmer", "pilots", pair_id="a", words=("near", "near"))
+    with pytest.raises(ValueError, match="the two texts of item a.a are the same tokens"):
+        encode(pair, tokenizer, before=[0])
+
+
+def test_one_direction_alone_is_refused(items, tokenizer):
+    with pytest.raises(ValueError, match="the counterfactual of item p0.a is not among the items"):
+        encode(items[:1], tokenizer, before=[0])
+
+
+def test_no_items_are_refused(tokenizer):
+    with pytest.raises(ValueError, match="expected at least one pair, got no items"):
+        encode([], tokenizer, before=[0])
+
+
+def test_an_answer_of_several_tokens_lists_its_pieces(tokenizer):
+    pair = [replace(item, answer_text=" isx") for item in agreement_pair("farmer", "pilots", pair_id="a")]
+    with pytest.raises(ValueError, match=r"' isx' is not one token .*\[' is', 'x'\]"):
+        encode(pair, tokenizer, before=[0])
+
+
+def test_a_span_beside_its_word_is_refused(tokenizer):
+    """A span that covers no word is found out by decoding, whatever the offsets say."""
+    clean, corrupt = agreement_pair("farmer", "pilots", pair_id="a")
+    shifted = replace(clean, source=(Span(3, 4),))
+    with pytest.raises(ValueError, match="expected ' '"):
+        encode([shifted, corrupt], tokenizer, before=[0])
