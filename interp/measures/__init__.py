@@ -1,0 +1,1 @@
+"""What attention says: scores of each head from its pattern."""

@@ -1,0 +1,206 @@
+"""The flow, from items to a page: behaviour, attention, removal, contrast, report."""
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from interp.behaviour import behaviour, cells, item_table, noise_floor
+from interp.contrast import Thresholds, by_template, league, observations, verdicts
+from interp.effects.check import Check, check_against_loop
+from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
+from interp.effects.scopes import Scope
+from interp.effects.sweep import ROWS_A_BATCH, sweep
+from interp.encode import Batch
+from interp.heads import Head
+from interp.items import Item
+from interp.measures.battery import battery, repeats
+from interp.measures.relations import relation_scores
+from interp.models.model import Model
+from interp.models.record import record
+from interp.progress import Progress, silent
+from interp.report import write_report
+from interp.store import Run, check_folder
+
+N_PAIRS = {"quick": 32, "standard": 128, "full": 512}
+LONGEST_EVERYWHERE = 32
+_PACKAGES = ("torch", "transformers", "transformer-lens", "numpy", "pandas")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a run is told: with the model and the items, all that decides its figures."""
+
+    task: str
+    preset: str = "quick"
+    seed: int = 0
+    metric: Metric = LOGIT_DIFFERENCE
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+
+def run_task(
+    model: Model,
+    items: Sequence[Item],
+    settings: Settings,
+    *,
+    folder: Path,
+    progress: Progress = silent,
+) -> Run:
+    """Every head of a model on the items of one task, written to `folder` and returned.
+
+    Templates that fail the behaviour gate are reported as behaviour, and no head is measured on
+    them. A folder that already holds this very run is read instead.
+
+    Raises:
+        ValueError: the folder holds a different run, or an item is not as it should be.
+        ArithmeticError: the engine and the plain loop disagree.
+    """
+    decides = _decides(model, items, settings)
+    if check_folder(folder, decides):
+        return Run.load(folder)
+    run = measure(model, items, settings, progress=progress)
+    run.save(folder)
+    write_report(run, folder)
+    return run
+
+
+def measure(
+    model: Model,
+    items: Sequence[Item],
+    settings: Settings,
+    *,
+    heads: Sequence[Head] | None = None,
+    progress: Progress = silent,
+) -> Run:
+    """The flow itself, without the disk; for some heads only, without rank agreement."""
+    start = time.monotonic()
+    batches = model.encode(items)
+    all_items = item_table(model, batches, settings.metric)
+    templates = behaviour(all_items)
+    tables = {"behaviour": templates, "cells": cells(all_items)}
+    constant = _constant(model, items, settings)
+
+    passing = set(templates.loc[templates["passes"], "template_id"])
+    kept = [item for item in items if item.template_id in passing]
+    if not kept:
+        return Run(settings=constant, tables=tables)
+
+    batches = model.encode(kept)
+    kept_items = all_items[all_items["template_id"].isin(passing)].reset_index(drop=True)
+    scores = pd.concat(
+        [relation_scores(record(model.plain, batch)) for batch in batches], ignore_index=True
+    )
+    check = check_against_loop(model, batches[0], scopes=_scopes(batches[0]))
+    effects = pd.concat(
+        [
+            sweep(
+                model,
+                [batch],
+                scopes=_scopes(batch),
+                metric=settings.metric,
+                heads=heads,
+                progress=progress,
+            )
+            for batch in batches
+        ],
+        ignore_index=True,
+    )
+    data = observations(scores, effects, kept_items)
+    tables |= {
+        "items": kept_items,
+        "scores": scores,
+        "effects": effects,
+        "verdicts": verdicts(
+            data, settings.thresholds, seed=settings.seed, chance=_chance(batches)
+        ),
+        "by_template": by_template(data, kept_items),
+    }
+    if heads is None:
+        tables["league"] = league(data, seed=settings.seed)
+        tables["battery"] = battery(model, repeats(model, seed=settings.seed))
+    found = _found(model, batches, kept_items, settings, check)
+    return Run(
+        settings=constant | found | {"seconds": round(time.monotonic() - start)}, tables=tables
+    )
+
+
+def _scopes(batch: Batch) -> list[Scope]:
+    """The tiers that a batch allows: everywhere only on short prompts, edges only to a source."""
+    short = batch.ids.shape[1] <= LONGEST_EVERYWHERE
+    has_source = bool(batch.source.any(1).all())
+    tiers = {Scope.EVERYWHERE: short, Scope.QUERY: True, Scope.EDGE: has_source}
+    return [scope for scope, is_possible in tiers.items() if is_possible]
+
+
+def _chance(batches: Sequence[Batch]) -> float:
+    """Attention to the source of a head that attends evenly to all it may, the sink left out."""
+    shares = []
+    for batch in batches:
+        n_keys = batch.query + 1 - batch.special.sum(1)
+        shares.append(batch.source.sum(1) / n_keys)
+    return float(pd.Series([share for part in shares for share in part.tolist()]).mean())
+
+
+def _decides(model: Model, items: Sequence[Item], settings: Settings) -> dict[str, Any]:
+    """What the figures depend on. Versions and times are recorded, and do not stand here."""
+    text = json.dumps([asdict(item) for item in items], sort_keys=True)
+    return {
+        "task": settings.task,
+        "items": hashlib.sha256(text.encode()).hexdigest(),
+        "model": model.name,
+        "model_hash": model.weights_hash,
+        "dtype": model.dtype,
+        "prefix": list(model.prefix.before),
+        "metric": settings.metric.name,
+        "baseline": "resample",
+        "seed": settings.seed,
+        "thresholds": settings.thresholds.as_dict(),
+        "rows_a_batch": ROWS_A_BATCH,
+    }
+
+
+def _constant(model: Model, items: Sequence[Item], settings: Settings) -> dict[str, Any]:
+    return {
+        "task": settings.task,
+        "model": model.name,
+        "model_hash": model.weights_hash,
+        "n_layers": model.n_layers,
+        "n_heads": model.n_heads,
+        "dtype": model.dtype,
+        "weights": "as trained (nothing folded or centred)",
+        "prefix": model.prefix.text,
+        "preset": settings.preset,
+        "seed": settings.seed,
+        "n_pairs": len({item.pair_id for item in items}),
+        "n_items": len(items),
+        "metric": settings.metric.name,
+        "thresholds": settings.thresholds.as_dict(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in _PACKAGES},
+        },
+        "decides": _decides(model, items, settings),
+    }
+
+
+def _found(
+    model: Model,
+    batches: Sequence[Batch],
+    items: pd.DataFrame,
+    settings: Settings,
+    check: Check,
+) -> dict[str, Any]:
+    return {
+        "n_pairs_measured": int(items["pair_id"].nunique()),
+        "gap": float((items["clean"] - items["corrupt"]).mean()),
+        "noise_floor": noise_floor(model, batches[0], settings.metric),
+        "baseline": "resample from the pair",
+        "check": asdict(check),
+    }

@@ -1,0 +1,157 @@
+"""Several tasks on one model: each into its own folder, and a summary of them all."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from interp.heads import nearest_name
+from interp.items import Item
+from interp.models import Model, load
+from interp.progress import Progress, silent
+from interp.report import write_index
+from interp.run import N_PAIRS, Settings, measure, run_task
+from interp.store import Run, write_whole
+from interp.tasks import NAMES, build, read_pairs
+
+
+def run_suite(
+    tasks: Sequence[str],
+    *,
+    model_name: str,
+    folder: Path,
+    prefix: str = "document",
+    preset: str = "quick",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> pd.DataFrame:
+    """Run tasks on a model and return one row a task; pages and tables go into `folder`.
+
+    Among several tasks, one whose behaviour fails the gate is a row like the others.
+
+    Args:
+        tasks: names of phenomena, or paths to `.jsonl` files of pairs.
+
+    Raises:
+        ValueError: bad input, or a single task whose behaviour fails the gate (its behaviour is
+            written first).
+    """
+    model = _with_logits(load(model_name, prefix=prefix))
+    runs = {}
+    for task in tasks:
+        settings = Settings(task=Path(task).stem, preset=preset, seed=seed)
+        runs[settings.task] = run_task(
+            model,
+            items_of(task, model, preset=preset, seed=seed),
+            settings,
+            folder=folder / settings.task,
+            progress=progress,
+        )
+    present = _runs_in(folder) | runs
+    write_index(present, folder)
+    summary = summarise(present)
+    text = summary.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    write_whole(folder / "summary.csv", text.encode())
+    if len(runs) == 1 and "verdicts" not in next(iter(runs.values())).tables:
+        _refuse(*runs.items())
+    return summary[summary["task"].isin(runs)]
+
+
+def items_of(task: str, model: Model, *, preset: str, seed: int) -> list[Item]:
+    """The items of a phenomenon for a model's tokenizer, or those of a file.
+
+    Raises:
+        ValueError: an unknown task or preset, with the nearest known one.
+    """
+    if task.endswith(".jsonl"):
+        return read_pairs(Path(task))
+    for what, name, names in (("task", task, NAMES), ("preset", preset, tuple(N_PAIRS))):
+        if name not in names:
+            nearest = nearest_name(name, names) or ", ".join(names)
+            raise ValueError(f"unknown {what} {name!r}; did you mean {nearest}?")
+    return build(task, model.tokenizer, n_pairs=N_PAIRS[preset], seed=seed)
+
+
+def head_card(
+    name: str,
+    tasks: Sequence[str],
+    *,
+    model_name: str,
+    prefix: str = "document",
+    preset: str = "quick",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> pd.DataFrame:
+    """One head on several tasks, a row a task: attention, and its effect at the three tiers.
+
+    The p-values are those of a head chosen beforehand: not adjusted for the other heads.
+
+    Raises:
+        ValueError: there is no such head, or bad input.
+    """
+    model = _with_logits(load(model_name, prefix=prefix))
+    head = model.head(name)
+    rows = []
+    for task in tasks:
+        settings = Settings(task=Path(task).stem, preset=preset, seed=seed)
+        items = items_of(task, model, preset=preset, seed=seed)
+        run = measure(model, items, settings, heads=[head], progress=progress)
+        if "verdicts" in run.tables:
+            rows.append(run.tables["verdicts"].assign(task=settings.task))
+    if not rows:
+        raise ValueError("the model shows none of these behaviours, so no head is measured.")
+    card = pd.concat(rows, ignore_index=True)
+    return card[["task", *card.columns.drop(["task", "layer", "head"])]]
+
+
+def summarise(runs: Mapping[str, Run]) -> pd.DataFrame:
+    """One row a task: whether it passes, its gap, and the heads at both ends of the contrast."""
+    return pd.DataFrame([_row(name, runs[name]) for name in sorted(runs)])
+
+
+def _row(name: str, run: Run) -> dict[str, object]:
+    behaviour, verdicts = run.tables["behaviour"], run.tables.get("verdicts")
+    row: dict[str, object] = {
+        "task": name,
+        "templates_passing": f"{int(behaviour['passes'].sum())}/{len(behaviour)}",
+        "n_pairs": run.settings["n_pairs"],
+    }
+    if verdicts is None:
+        return row
+    selective, effective = verdicts.nlargest(1, "cas"), verdicts.nlargest(1, "effect_query")
+    league = run.tables["league"].set_index(["measure", "tier"])["spearman"]
+    return row | {
+        "gap": run.settings["gap"],
+        "most_selective": _named(selective, "cas"),
+        "most_effective": _named(effective, "effect_query"),
+        "attend": int(verdicts["reading"].str.startswith("attends").sum()),
+        "matter": int(verdicts["reading"].str.contains("matters").sum()),
+        "attend_without_effect": int((verdicts["reading"] == "attends, no effect seen").sum()),
+        "rho_cas_edge": league.get(("cas", "edge"), float("nan")),
+    }
+
+
+def _named(row: pd.DataFrame, column: str) -> str:
+    return "" if row.empty else f"{row['label'].iloc[0]} {row[column].iloc[0]:.2f}"
+
+
+def _runs_in(folder: Path) -> dict[str, Run]:
+    return {path.parent.name: Run.load(path.parent) for path in folder.glob("*/run.json")}
+
+
+def _with_logits(model: Model) -> Model:
+    if model.plain.anatomy.unembedding is None or not model.is_causal:
+        raise ValueError(
+            f"{model.name} predicts no next token, and these tasks read the answer from it; "
+            "choose a causal language model such as smollm2-135m."
+        )
+    return model
+
+
+def _refuse(named: tuple[str, Run]) -> None:
+    name, run = named
+    reasons = " ".join(run.tables["behaviour"]["reason"])
+    raise ValueError(
+        f"the model does not show {name}, so its heads are not ranked: {reasons} "
+        "Its behaviour was written."
+    )
