@@ -1,0 +1,85 @@
+"""Coreference: one word decides which of two people is meant, a man or a woman."""
+
+from random import Random
+from typing import Any
+
+from interp.items import Item, both_directions
+from interp.tasks.design import balanced_cells, crossed
+from interp.tasks.lexicon import Record, Wording, load, single_token, single_token_wordings
+from interp.tasks.wording import fill
+
+_GENDERS = ("masculine", "feminine")
+_PRONOUNS = (" he", " she")
+
+
+class _Data(Record):
+    men: tuple[str, ...]
+    women: tuple[str, ...]
+    pronouns: tuple[Wording, ...]
+    causes: tuple[Wording, ...]
+
+
+def generate(tokenizer: Any, *, n_pairs: int, seed: int) -> list[Item]:
+    """Pairs in which both names stay, and a pronoun or a verb says which of them is meant.
+
+    In half of the wordings a pronoun chooses the name ("He said, "My name is": John), in the other
+    half a verb chooses the pronoun ("John amazed Mary because": he). Crossed and balanced: wording,
+    order of the names, and gender of the answer. Plain accuracy is pulled to one of the two places;
+    what is told apart is the contrast between clean and corrupt.
+
+    Source: the verbs' bias is implicit causality, Garvey & Caramazza 1974.
+    """
+    data = load("coreference.toml", _Data)
+    men = single_token(data.men, tokenizer, slot="men")
+    women = single_token(data.women, tokenizer, slot="women")
+    pronouns = single_token_wordings(data.pronouns, tokenizer)
+    causes = single_token_wordings(data.causes, tokenizer)
+
+    rng = Random(seed)
+    rng.shuffle(men)
+    rng.shuffle(women)
+    cells = balanced_cells(n_pairs, rng, [*pronouns, *causes], (0, 1))
+    items: list[Item] = []
+    for index, ((wording, first), names) in enumerate(
+        zip(cells, crossed(men, women, n_pairs), strict=True)
+    ):
+        pair_id = f"coreference.{index:04d}"
+        items += _pair(pair_id, wording, names, first, pronoun_chooses=wording in pronouns)
+    return items
+
+
+def _pair(
+    pair_id: str, wording: Wording, names: tuple[str, str], first: int, *, pronoun_chooses: bool
+) -> tuple[Item, Item]:
+    """The two directions; genders are 0 for masculine and 1 for feminine, `first` that of name1."""
+    words = {"name1": names[first], "name2": names[1 - first]}
+    clean_text, clean = fill(wording.text, words | {"flip": wording.flip[0]})
+    corrupt_text, corrupt = fill(wording.text, words | {"flip": wording.flip[1]})
+    slot = ("name1", "name2") if first == 0 else ("name2", "name1")  # of each gender
+    gender = 0 if pronoun_chooses else first  # of the source in the clean text
+    answers = tuple(f" {name}" for name in names) if pronoun_chooses else _PRONOUNS
+    here, there = slot[gender], slot[1 - gender]
+    return both_directions(
+        pair_id=pair_id,
+        task="coreference",
+        template_id=wording.id,
+        clusters=(f"man:{names[0]}", f"woman:{names[1]}"),
+        clean_text=clean_text,
+        corrupt_text=corrupt_text,
+        answer_text=answers[gender],
+        foil_text=answers[1 - gender],
+        source=clean[here],
+        corrupt_source=corrupt[there],
+        distractors=clean[there],
+        corrupt_distractors=corrupt[here],
+        labels=_labels(here, gender, first),
+        corrupt_labels=_labels(there, 1 - gender, first),
+    )
+
+
+def _labels(source: str, gender: int, first: int) -> dict[str, str]:
+    return {
+        "order": "man first" if first == 0 else "woman first",
+        "source_slot": "first" if source == "name1" else "second",
+        "source_gender": _GENDERS[gender],
+    }
