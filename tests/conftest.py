@@ -10,10 +10,11 @@ import torch
 
 from interp.items import Span, both_directions
 
-WORDS = (
-    "the farmer pilot doctor senators pilots doctors farmers beside knew near said is are was were "
-    "red blue green seven two nine John Mary met"
-).split()
+_LINES = (
+    "the farmer pilot doctor senators pilots doctors farmers beside knew near said is are was were",
+    "red blue green seven two nine John Mary met",
+)
+WORDS = [word for line in _LINES for word in line.split()]
 
 
 @pytest.fixture(scope="session")

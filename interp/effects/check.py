@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import torch
 
+from interp.effects.engine import ablated_logits
 from interp.effects.metrics import Metric
 from interp.effects.plain_loop import looped_logits
 from interp.effects.scopes import Scope
-from interp.effects.sweep import ablated_logits
 from interp.encode import Batch
 from interp.heads import Head
 from interp.models.model import Model

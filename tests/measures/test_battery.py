@@ -1,0 +1,97 @@
+"""The battery: by hand on planted patterns, then on the real model against published figures."""
+
+import pytest
+import torch
+
+from interp.measures.battery import Repeats, battery, repeat_losses, repeats
+
+
+class Planted:
+    """Stands in for a model: every head of a layer has the pattern planted there."""
+
+    n_layers, n_heads = 4, 1
+    heads = ((0, 0), (1, 0), (2, 0), (3, 0))
+
+
+def pattern_of(offset, length):
+    """All attention on the key `offset` before, on position 0 where there is none."""
+    pattern = torch.zeros(1, 1, length, length)
+    for query in range(length):
+        pattern[0, 0, query, max(query - offset, 0)] = 1.0
+    return pattern
+
+
+@pytest.mark.parametrize(
+    ("offset", "expected"),
+    [
+        (1, {"previous_token": 1.0, "duplicate": 0.0, "induction": 0.0, "first_token": 1 / 10}),
+        (5, {"previous_token": 0.0, "duplicate": 1.0, "induction": 0.0, "first_token": 5 / 10}),
+        (4, {"previous_token": 0.0, "duplicate": 0.0, "induction": 1.0, "first_token": 4 / 10}),
+    ],
+)
+def test_each_score_is_one_for_its_own_pattern_and_nothing_for_the_others(
+    tiny, monkeypatch, offset, expected
+):
+    """A prefix token, five random tokens and the same five; patterns written in by hook."""
+    ids = torch.tensor([[0, 5, 6, 7, 8, 9, 5, 6, 7, 8, 9]])
+    planted = pattern_of(offset, 11).expand(1, 4, 11, 11).clone()
+    original = tiny.plain.hooked
+
+    def with_planted(read):
+        def plant_and_read(layer, name, tensor):
+            return read(layer, name, planted if name == "pattern" else tensor)
+
+        return original(plant_and_read)
+
+    monkeypatch.setattr(tiny.plain, "hooked", with_planted)
+    found = battery(tiny, Repeats(ids=ids, period=5))
+    for name, value in expected.items():
+        assert found[name].to_numpy() == pytest.approx([value] * 16), name
+
+
+def test_blocks_are_random_words_repeated_under_the_prefix(smollm2):
+    made = repeats(smollm2, n_items=3, seed=1)
+    assert made.ids.shape == (3, 101)
+    assert (made.ids[:, 0] == 0).all()
+    assert torch.equal(made.ids[:, 1:51], made.ids[:, 51:])
+    words = smollm2.tokenizer.batch_decode(made.ids[:, 1:51].flatten()[:, None])
+    assert all(word.startswith(" ") and word[1:].isalpha() and word[1:].islower() for word in words)
+    assert all(len(set(block)) == 50 for block in made.ids[:, 1:51].tolist())
+    assert torch.equal(made.ids, repeats(smollm2, n_items=3, seed=1).ids)
+    assert not torch.equal(made.ids, repeats(smollm2, n_items=3, seed=2).ids)
+
+
+def test_without_a_single_prefix_token_it_refuses(tiny):
+    with pytest.raises(ValueError, match="the battery needs exactly one token before the text"):
+        repeats(tiny.with_prefix("none"))
+
+
+FIGURES = {
+    "induction": {"L18H6": 0.90, "L17H3": 0.77, "L17H4": 0.70, "L17H5": 0.61, "L18H7": 0.58},
+    "previous_token": {"L16H0": 0.89, "L11H1": 0.84, "L2H1": 0.73},
+    "duplicate": {"L8H0": 0.64, "L14H3": 0.59},
+}
+
+
+def test_the_real_model_gives_the_figures_measured_before(smollm2):
+    """Four sequences of the chat opener, 50 random ids and the same 50; heads by name, to .03."""
+    generator = torch.Generator().manual_seed(0)
+    block = torch.randint(1000, 40000, (4, 50), generator=generator)
+    prompts = Repeats(
+        ids=torch.cat([torch.ones(4, 1, dtype=torch.long), block, block], 1), period=50
+    )
+    found = battery(smollm2, prompts).set_index("label")
+    assert found["induction"].idxmax() == "L18H6"
+    for score, heads in FIGURES.items():
+        for label, value in heads.items():
+            assert found.loc[label, score] == pytest.approx(value, abs=0.03), (score, label)
+    assert abs(int((found["first_token"] > 0.4).sum()) - 147) <= 3
+    first, second = repeat_losses(smollm2, prompts)
+    assert first == pytest.approx(14.0, abs=0.5)
+    assert second == pytest.approx(3.4, abs=0.5)
+
+
+def test_the_best_induction_head_is_the_same_under_the_default_prefix(smollm2):
+    found = battery(smollm2, repeats(smollm2, n_items=4)).set_index("label")
+    assert found["induction"].idxmax() == "L18H6"
+    assert found.loc["L18H6", "induction"] > 0.7
