@@ -3,14 +3,17 @@
 import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Float
 
 from interp.contrast import cluster_labels
+from interp.effects.engine import corrupt_metric, intact_metric
 from interp.effects.metrics import Metric
-from interp.effects.sweep import corrupt_metric, intact_metric
 from interp.encode import Batch
 from interp.models.model import Model
 from interp.models.record import record
-from interp.stats import gate, mean_interval
+from interp.stats import Clusters, gate, mean_interval
+
+LEAST_CLUSTERS = 8
 
 
 def item_table(model: Model, batches: list[Batch], metric: Metric) -> pd.DataFrame:
@@ -77,25 +80,33 @@ def behaviour(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def cells(items: pd.DataFrame) -> pd.DataFrame:
-    """One row a template and cell of the design: the metric with its interval, and accuracy."""
+    """One row a template and cell of the design: the metric with its interval, and accuracy.
+
+    A cell of fewer than eight clusters has no interval: it would say nothing.
+    """
     rows = []
     for (template, cell), group in items.groupby(["template_id", "cell"], sort=True):
         values = group["clean"].to_numpy(float)
-        labels = cluster_labels(group)
-        few = any(len(np.unique(way)) < 2 for way in labels)
-        interval = None if few else mean_interval(values, labels)
+        low, high = _bounds(values, cluster_labels(group))
         rows.append(
             {
                 "template_id": str(template),
                 "cell": str(cell),
                 "n_items": len(group),
                 "logit_difference": float(values.mean()),
-                "low": np.nan if interval is None else float(interval.low),
-                "high": np.nan if interval is None else float(interval.high),
+                "low": low,
+                "high": high,
                 "accuracy": float((values > 0).mean()),
             }
         )
     return pd.DataFrame(rows)
+
+
+def _bounds(values: Float[np.ndarray, " item"], clusters: Clusters) -> tuple[float, float]:
+    if any(len(np.unique(way)) < LEAST_CLUSTERS for way in clusters):
+        return float("nan"), float("nan")
+    interval = mean_interval(values[:, None], clusters)
+    return float(interval.low[0]), float(interval.high[0])
 
 
 def _cell(labels: dict[str, str]) -> str:

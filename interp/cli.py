@@ -13,6 +13,7 @@ from interp.models.names import BUNDLED, locate
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
+    pretty_exceptions_enable=False,
     help="Does a head do what its attention says? Attention and exact ablation, on the same items.",
 )
 
@@ -52,9 +53,9 @@ def run(
     if dry_run:
         typer.echo(f"would run {', '.join(names)} on {model}, preset {preset}, into {folder}")
         return
-    from interp.suite import run_suite
+    from interp.suite import run_suite, summarise
 
-    summary = run_suite(
+    runs = run_suite(
         names,
         model_name=model,
         prefix=prefix,
@@ -63,6 +64,7 @@ def run(
         folder=folder,
         progress=_progress(quiet),
     )
+    summary = summarise(runs)
     _print_table(summary)
     typer.echo(f"page: {folder / 'report.html'}")
     _write_json(json_file, summary.to_dict(orient="records"))

@@ -7,7 +7,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from interp.heads import Head
-from interp.stats import Clusters, max_t, mean_interval, rank_agreement, ratio_interval
+from interp.stats import Clusters, Interval, max_t, mean_interval, rank_agreement, ratio_interval
 
 TIERS = ("everywhere", "query", "edge")
 
@@ -16,7 +16,7 @@ ELSEWHERE = "attends and matters, elsewhere"
 NO_EFFECT = "attends, no effect seen"
 SILENT = "matters, does not attend"
 NEITHER = "neither"
-MEASURES = ("raw", "sink_corrected", "margin", "cas")
+SELECTIVITY = ("cas", "margin", "raw")
 N_BOOT = 2000
 
 
@@ -115,10 +115,10 @@ def verdicts(
 ) -> pd.DataFrame:
     """One row a head: what attention says, what removal shows at each tier, and how to read it.
 
-    `raw`, `sink_mass`, `sink_corrected` and `margin` are means over items; `cas` and the effects
-    carry 95 % intervals, cluster-robust, for each head by itself. Effects are shares of the
-    behavioural gap (ratio of means). `effect_*_p` is the sign-flip max-T p-value, adjusted for the
-    number of heads. `reading` is descriptive: "no effect seen" is not "idle".
+    Scores are means over items. `raw`, `margin`, `cas` and the effects carry 95 % intervals,
+    cluster-robust, for each head by itself. Effects are shares of the behavioural gap (ratio of
+    means). `effect_*_p` is the sign-flip max-T p-value, adjusted for the number of heads. What was
+    not measured is NaN. `reading` is descriptive: "no effect seen" is not "idle".
 
     Args:
         chance: attention that falls on the source when it is spread evenly over all keys that are
@@ -126,42 +126,56 @@ def verdicts(
     """
     table = pd.DataFrame(data.heads, columns=["layer", "head"])
     table["label"] = [head.label for head in data.heads]
-    for name in ("raw", "sink_mass", "sink_corrected", "margin"):
+    for name in ("sink_mass", "sink_corrected"):
         table[name] = _mean_of_defined(data.scores[name])
-    defined = ~np.isnan(data.scores["cas"]).any(axis=1)
-    if defined.all():
-        cas = mean_interval(data.scores["cas"], data.clusters)
-        table["cas"], table["cas_low"], table["cas_high"] = cas.estimate, cas.low, cas.high
-    else:
-        table[["cas", "cas_low", "cas_high"]] = np.nan
-    for tier in [tier for tier in TIERS if tier in data.effects]:
-        effect = ratio_interval(data.effects[tier], data.gap, data.clusters)
-        test = max_t(data.effects[tier], data.clusters, seed=seed)
-        name = f"effect_{tier}"
-        table[name], table[f"{name}_low"], table[f"{name}_high"] = (
-            effect.estimate,
-            effect.low,
-            effect.high,
-        )
-        table[f"{name}_p"] = test.p_value
+    for name in SELECTIVITY:
+        values = data.scores[name]
+        is_whole = not np.isnan(values).any()
+        _put(table, name, mean_interval(values, data.clusters) if is_whole else None)
+        table[name] = _mean_of_defined(values)
+    for tier in TIERS:
+        name, changes = f"effect_{tier}", data.effects.get(tier)
+        if changes is None:
+            _put(table, name, None)
+            table[f"{name}_p"] = np.nan
+        else:
+            _put(table, name, ratio_interval(changes, data.gap, data.clusters))
+            table[f"{name}_p"] = max_t(changes, data.clusters, seed=seed).p_value
     table["reading"] = _readings(table, thresholds, chance)
     return table
+
+
+def selectivity(verdicts: pd.DataFrame) -> str | None:
+    """The measure by which heads attend: CAS, else the margin, else raw attention, where defined.
+
+    None where the items name no source.
+    """
+    return next((name for name in SELECTIVITY if verdicts[name].notna().any()), None)
 
 
 def league(data: Observations, *, seed: int) -> pd.DataFrame:
     """Rank agreement over heads of each measure with the size of the effect at each tier.
 
-    Spearman's ρ and Kendall's τ_b with |effect|; intervals from a bootstrap over clusters, for
-    both sides at once.
+    Spearman's ρ and Kendall's τ_b with |effect|, over the `n_heads` heads on which the measure is
+    defined for every item; intervals from a bootstrap over clusters, for both sides at once. On
+    pairs in which the source moves, the mean margin is the CAS by construction, so it stands only
+    where there is no CAS. Empty where the items name no source.
     """
     rows = []
-    for measure in MEASURES:
+    cas_is_defined = not np.isnan(data.scores["cas"]).all()
+    for measure in ("raw", "sink_corrected", "cas" if cas_is_defined else "margin"):
         scores = data.scores[measure]
-        if np.isnan(scores).any():
+        defined = ~np.isnan(scores).any(axis=0)
+        if not defined.any():
             continue
         for tier in [tier for tier in TIERS if tier in data.effects]:
             agreement = rank_agreement(
-                scores, data.effects[tier], data.clusters, size=np.abs, n_boot=N_BOOT, seed=seed
+                scores[:, defined],
+                data.effects[tier][:, defined],
+                data.clusters,
+                size=np.abs,
+                n_boot=N_BOOT,
+                seed=seed,
             )
             rows.append(
                 {
@@ -173,7 +187,7 @@ def league(data: Observations, *, seed: int) -> pd.DataFrame:
                     "kendall": agreement.kendall.estimate,
                     "kendall_low": agreement.kendall.low,
                     "kendall_high": agreement.kendall.high,
-                    "n_heads": len(data.heads),
+                    "n_heads": int(defined.sum()),
                 }
             )
     return pd.DataFrame(rows)
@@ -195,14 +209,15 @@ def by_template(data: Observations, items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _readings(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd.Series[str]":
-    selective = table["cas_low"] > 0 if table["cas"].notna().any() else table["margin"] > 0
+    measure = selectivity(table)
+    selective = (
+        pd.Series(False, index=table.index) if measure is None else table[f"{measure}_low"] > 0
+    )
     enough = max(thresholds.attends, min(2 * chance, 0.5))
     attends = (table["raw"] >= enough) & selective
 
     def matters(tier: str) -> "pd.Series[bool]":
         name = f"effect_{tier}"
-        if name not in table:
-            return pd.Series(False, index=table.index)
         return (table[name].abs() >= thresholds.matters) & (table[f"{name}_p"] < thresholds.alpha)
 
     acts = matters("everywhere") | matters("query")
@@ -215,6 +230,14 @@ def _readings(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd
         ),
         index=table.index,
     )
+
+
+def _put(table: pd.DataFrame, name: str, interval: Interval | None) -> None:
+    """An estimate and its bounds as three columns; NaN where there is none."""
+    estimate, low, high = (
+        (np.nan,) * 3 if interval is None else (interval.estimate, interval.low, interval.high)
+    )
+    table[name], table[f"{name}_low"], table[f"{name}_high"] = estimate, low, high
 
 
 def _grid(table: pd.DataFrame, value: str, item_ids: list[str]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from interp.items import Item, Span
-from interp.tokens import text_tokens
+from interp.tokens import continuation, covering, text_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,12 +114,8 @@ def positions_of(span: Span, text: str, tokenizer: Any) -> list[int]:
     Raises:
         ValueError: the tokens, decoded, do not contain the span's words.
     """
-    ids, covered = text_tokens(text, tokenizer)
-    positions = [
-        place for place, (start, end) in enumerate(covered) if start < span.end and end > span.start
-    ]
+    positions, decoded = covering(span, text, tokenizer)
     words = text[span.start : span.end]
-    decoded = tokenizer.decode([ids[place] for place in positions])
     if not words.strip() or words.strip().casefold() not in decoded.casefold():
         raise ValueError(
             f"the tokens at characters {span.start} to {span.end} of {text!r} read {decoded!r}, "
@@ -128,21 +124,20 @@ def positions_of(span: Span, text: str, tokenizer: Any) -> list[int]:
     return positions
 
 
-def token_in_context(text: str, continuation: str, tokenizer: Any) -> int:
-    """The id of a continuation of a text, tokenised together with it.
+def token_in_context(text: str, word: str, tokenizer: Any) -> int:
+    """The id of a word that follows a text, tokenised together with it.
 
     Raises:
         ValueError: it is more than one token, or changes the tokens before it.
     """
-    ids, _ = text_tokens(text, tokenizer)
-    together, _ = text_tokens(text + continuation, tokenizer)
-    if together[: len(ids)] != ids or len(together) != len(ids) + 1:
-        pieces = [tokenizer.decode([token]) for token in text_tokens(continuation, tokenizer)[0]]
+    added = continuation(text, word, tokenizer)
+    if added is None or len(added) != 1:
+        pieces = [tokenizer.decode([token]) for token in text_tokens(word, tokenizer)[0]]
         raise ValueError(
-            f"{continuation!r} is not one token after {text!r} (alone it reads {pieces}); "
+            f"{word!r} is not one token after {text!r} (alone it reads {pieces}); "
             "give a continuation that is one token, with its leading space if it has one."
         )
-    return together[-1]
+    return added[0]
 
 
 def _encode(item: Item, tokenizer: Any, before: list[int], after: list[int]) -> _Encoded:

@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-Advance = Callable[[float], None]
-Progress = Callable[[str, float], AbstractContextManager[Advance]]
+Advance = Callable[[int], None]
+Progress = Callable[[str, int], AbstractContextManager[Advance]]
 _SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def silent(label: str, total: float) -> Iterator[Advance]:
+def silent(label: str, total: int) -> Iterator[Advance]:
     """No word of progress."""
     yield lambda cost: None
 
@@ -22,7 +22,7 @@ def say(message: str) -> None:
 
 
 @contextmanager
-def on_stderr(label: str, total: float) -> Iterator[Advance]:
+def on_stderr(label: str, total: int) -> Iterator[Advance]:
     """A bar with the time left in a terminal, a line now and then elsewhere.
 
     `total` is in any unit of cost; each call of what is yielded adds the cost of work done.
@@ -32,10 +32,10 @@ def on_stderr(label: str, total: float) -> Iterator[Advance]:
             yield advance_bar
         return
     start = last = time.monotonic()
-    done = 0.0
+    done = 0
     say(f"{label}: started")
 
-    def advance(cost: float) -> None:
+    def advance(cost: int) -> None:
         nonlocal done, last
         done += cost
         now = time.monotonic()
@@ -49,7 +49,7 @@ def on_stderr(label: str, total: float) -> Iterator[Advance]:
 
 
 @contextmanager
-def _bar(label: str, total: float) -> Iterator[Advance]:
+def _bar(label: str, total: int) -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,

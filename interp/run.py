@@ -15,9 +15,9 @@ import pandas as pd
 from interp.behaviour import behaviour, cells, item_table, noise_floor
 from interp.contrast import Thresholds, by_template, league, observations, verdicts
 from interp.effects.check import Check, check_against_loop
+from interp.effects.engine import ROWS_A_BATCH, sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.scopes import Scope
-from interp.effects.sweep import ROWS_A_BATCH, sweep
 from interp.encode import Batch
 from interp.heads import Head
 from interp.items import Item
@@ -64,7 +64,10 @@ def run_task(
     """
     decides = _decides(model, items, settings)
     if check_folder(folder, decides):
-        return Run.load(folder)
+        run = Run.load(folder)
+        if not (folder / "report.html").is_file():
+            write_report(run, folder)
+        return run
     run = measure(model, items, settings, progress=progress)
     run.save(folder)
     write_report(run, folder)

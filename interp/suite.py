@@ -24,10 +24,11 @@ def run_suite(
     preset: str = "quick",
     seed: int = 0,
     progress: Progress = silent,
-) -> pd.DataFrame:
-    """Run tasks on a model and return one row a task; pages and tables go into `folder`.
+) -> dict[str, Run]:
+    """Run tasks on a model, or read them where they have been run; a `Run` by each task's name.
 
-    Among several tasks, one whose behaviour fails the gate is a row like the others.
+    Tables and pages go into `folder`, a folder a task, beside a summary of all that is there.
+    Among several tasks, one whose behaviour fails the gate is a run without ranked heads.
 
     Args:
         tasks: names of phenomena, or paths to `.jsonl` files of pairs.
@@ -36,7 +37,8 @@ def run_suite(
         ValueError: bad input, or a single task whose behaviour fails the gate (its behaviour is
             written first).
     """
-    model = _with_logits(load(model_name, prefix=prefix))
+    with progress(f"loading {model_name}", 1):
+        model = _with_logits(load(model_name, prefix=prefix))
     runs = {}
     for task in tasks:
         settings = Settings(task=Path(task).stem, preset=preset, seed=seed)
@@ -49,12 +51,11 @@ def run_suite(
         )
     present = _runs_in(folder) | runs
     write_index(present, folder)
-    summary = summarise(present)
-    text = summary.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    text = summarise(present).to_csv(index=False, float_format="%.6g", lineterminator="\n")
     write_whole(folder / "summary.csv", text.encode())
     if len(runs) == 1 and "verdicts" not in next(iter(runs.values())).tables:
         _refuse(*runs.items())
-    return summary[summary["task"].isin(runs)]
+    return runs
 
 
 def items_of(task: str, model: Model, *, preset: str, seed: int) -> list[Item]:
@@ -64,7 +65,7 @@ def items_of(task: str, model: Model, *, preset: str, seed: int) -> list[Item]:
         ValueError: an unknown task or preset, with the nearest known one.
     """
     if task.endswith(".jsonl"):
-        return read_pairs(Path(task))
+        return read_pairs(Path(task), model.tokenizer)
     for what, name, names in (("task", task, NAMES), ("preset", preset, tuple(N_PAIRS))):
         if name not in names:
             nearest = nearest_name(name, names) or ", ".join(names)
@@ -89,7 +90,8 @@ def head_card(
     Raises:
         ValueError: there is no such head, or bad input.
     """
-    model = _with_logits(load(model_name, prefix=prefix))
+    with progress(f"loading {model_name}", 1):
+        model = _with_logits(load(model_name, prefix=prefix))
     head = model.head(name)
     rows = []
     for task in tasks:

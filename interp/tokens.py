@@ -52,6 +52,24 @@ def text_tokens(text: str, tokenizer: Any) -> tuple[list[int], list[Span]]:
     return ids, [Span(start, end) for start, end in encoded["offset_mapping"]]
 
 
+def covering(span: Span, text: str, tokenizer: Any) -> tuple[list[int], str]:
+    """Which tokens of a text cover a span, and what they read."""
+    ids, places = text_tokens(text, tokenizer)
+    positions = [
+        position
+        for position, place in enumerate(places)
+        if place.start < span.end and span.start < place.end
+    ]
+    return positions, tokenizer.decode([ids[position] for position in positions])
+
+
+def continuation(text: str, word: str, tokenizer: Any) -> list[int] | None:
+    """The tokens that a word adds to a text, or None when it changes the text's own."""
+    before, _ = text_tokens(text, tokenizer)
+    ids, _ = text_tokens(text + word, tokenizer)
+    return ids[len(before) :] if ids[: len(before)] == before else None
+
+
 def _known(tokens: list[str], tokenizer: Any) -> list[int]:
     vocabulary = tokenizer.get_vocab()
     unknown = [token for token in tokens if token not in vocabulary]

@@ -1,0 +1,46 @@
+"""Over three phenomena: how far does attention foretell what removing a head does?
+
+Run: `python -m analyses.attention_vs_ablation`.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from interp.progress import on_stderr
+from interp.suite import run_suite
+
+MODEL = "smollm2-135m"
+PRESET = "quick"
+TASKS = ("agreement", "coreference", "long_range")
+FOLDER = Path("reports") / MODEL
+
+
+def main() -> None:
+    """Run the tasks, or read them where they have been run, and print what was found."""
+    runs = run_suite(TASKS, model_name=MODEL, preset=PRESET, folder=FOLDER, progress=on_stderr)
+    ranked = {task: run for task, run in runs.items() if "verdicts" in run.tables}
+
+    readings = pd.DataFrame(
+        {task: run.tables["verdicts"]["reading"].value_counts() for task, run in ranked.items()}
+    )
+    print("Heads by reading:")
+    print(readings.fillna(0).astype(int).to_string())
+
+    leagues = pd.concat([run.tables["league"].assign(task=task) for task, run in ranked.items()])
+    print("\nRank agreement over heads of each measure with |effect|, tier by tier:")
+    table = leagues.pivot(index=["measure", "tier"], columns="task", values="spearman")
+    print(table.round(2).to_string())
+
+    # A head that serves several phenomena is a general one until shown otherwise.
+    matter = [
+        set(run.tables["verdicts"].query("reading.str.contains('matters')")["label"])
+        for run in ranked.values()
+    ]
+    shared = sorted(set.intersection(*matter)) if matter else []
+    print(f"\nHeads that matter in all of them: {', '.join(shared) or 'none'}")
+    print(f"Page: {FOLDER / 'report.html'}")
+
+
+if __name__ == "__main__":
+    main()

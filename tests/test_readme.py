@@ -1,0 +1,26 @@
+"""The examples of the README run as they stand."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_ones_own_pairs_and_metric_in_under_ten_lines(capsys):
+    (example,) = re.findall(r"```python\n(import interp\n.*?)```", README.read_text(), re.DOTALL)
+    after_the_pairs = example.split("])\n")[1].strip().splitlines()
+    assert len(after_the_pairs) < 10
+    names = {}
+    exec(example, names)  # noqa: S102  the example is ours
+    effects = names["effects"]
+    assert isinstance(effects, pd.DataFrame)
+    assert len(effects) == 3 * 270 * 4
+    assert set(effects["metric"]) == {"probability"}
+    assert "label" in capsys.readouterr().out
+
+
+def test_the_folders_it_names_are_there():
+    for name in ("interp/attention.py", "reports/README.md"):
+        assert (README.parent / name).exists()
