@@ -94,8 +94,8 @@ def cells(items: pd.DataFrame) -> pd.DataFrame:
                 "cell": str(cell),
                 "n_items": len(group),
                 "logit_difference": float(values.mean()),
-                "low": low,
-                "high": high,
+                "logit_difference_low": low,
+                "logit_difference_high": high,
                 "accuracy": float((values > 0).mean()),
             }
         )

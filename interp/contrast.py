@@ -12,10 +12,15 @@ from interp.stats import Clusters, Interval, max_t, mean_interval, rank_agreemen
 TIERS = ("everywhere", "query", "edge")
 
 ON_EDGE = "attends and matters on that edge"
+PARTLY = "attends and matters, partly on that edge"
 ELSEWHERE = "attends and matters, elsewhere"
+UNLOCATED = "attends and matters"
 NO_EFFECT = "attends, no effect seen"
+UNCERTAIN = "attends, effect uncertain"
 SILENT = "matters, does not attend"
 NEITHER = "neither"
+MATTERS = "matters"
+UNSEEN = "no effect seen"
 SELECTIVITY = ("cas", "margin", "raw")
 N_BOOT = 2000
 
@@ -146,11 +151,11 @@ def verdicts(
 
 
 def selectivity(verdicts: pd.DataFrame) -> str | None:
-    """The measure by which heads attend: CAS, else the margin, else raw attention, where defined.
+    """The measure by which heads attend: CAS, else the margin, else raw attention.
 
-    None where the items name no source.
+    The first that is defined on every item. None where the items name no source.
     """
-    return next((name for name in SELECTIVITY if verdicts[name].notna().any()), None)
+    return next((name for name in SELECTIVITY if verdicts[f"{name}_low"].notna().any()), None)
 
 
 def league(data: Observations, *, seed: int) -> pd.DataFrame:
@@ -162,7 +167,7 @@ def league(data: Observations, *, seed: int) -> pd.DataFrame:
     where there is no CAS. Empty where the items name no source.
     """
     rows = []
-    cas_is_defined = not np.isnan(data.scores["cas"]).all()
+    cas_is_defined = not np.isnan(data.scores["cas"]).any()
     for measure in ("raw", "sink_corrected", "cas" if cas_is_defined else "margin"):
         scores = data.scores[measure]
         defined = ~np.isnan(scores).any(axis=0)
@@ -200,7 +205,7 @@ def by_template(data: Observations, items: pd.DataFrame) -> pd.DataFrame:
         table = pd.DataFrame(data.heads, columns=["layer", "head"])
         table.insert(0, "template_id", str(template))
         table["label"] = [head.label for head in data.heads]
-        for name in ("raw", "cas"):
+        for name in SELECTIVITY:
             table[name] = _mean_of_defined(data.scores[name][places])
         for tier, values in data.effects.items():
             table[f"effect_{tier}"] = values[places].mean(axis=0) / data.gap[places].mean()
@@ -209,27 +214,41 @@ def by_template(data: Observations, items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _readings(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd.Series[str]":
+    """How each head reads; the first that fits.
+
+    A head that attends and matters is on the edge when at least half of its effect at the query
+    comes over it, and elsewhere when what comes over it is within `thresholds.elsewhere` of 0. An
+    effect is uncertain when it is large enough to matter and not significant. Where no edge was
+    measured the effect is not located, and without a source nothing is said of attention.
+    """
     measure = selectivity(table)
-    selective = (
-        pd.Series(False, index=table.index) if measure is None else table[f"{measure}_low"] > 0
-    )
-    enough = max(thresholds.attends, min(2 * chance, 0.5))
-    attends = (table["raw"] >= enough) & selective
+
+    def significant(tier: str) -> "pd.Series[bool]":
+        return table[f"effect_{tier}_p"] < thresholds.alpha
 
     def matters(tier: str) -> "pd.Series[bool]":
-        name = f"effect_{tier}"
-        return (table[name].abs() >= thresholds.matters) & (table[f"{name}_p"] < thresholds.alpha)
+        return (table[f"effect_{tier}"].abs() >= thresholds.matters) & significant(tier)
 
-    acts = matters("everywhere") | matters("query")
-    on_edge = matters("edge")
-    return pd.Series(
-        np.select(
-            [attends & on_edge, attends & acts, attends, acts | on_edge],
-            [ON_EDGE, ELSEWHERE, NO_EFFECT, SILENT],
-            NEITHER,
-        ),
-        index=table.index,
-    )
+    acts = matters("everywhere") | matters("query") | matters("edge")
+    if measure is None:
+        return acts.map({True: MATTERS, False: UNSEEN})
+    enough = max(thresholds.attends, min(2 * chance, 0.5))
+    attends = (table["raw"] >= enough) & (table[f"{measure}_low"] > 0)
+    edge, query = table["effect_edge"], table["effect_query"]
+    on_edge = significant("edge") & (edge * query > 0) & (edge.abs() >= query.abs() / 2)
+    off_edge = edge.abs() <= thresholds.elsewhere
+    sizes = table[[f"effect_{tier}" for tier in TIERS]].abs()
+    cases = [
+        (attends & acts & edge.isna(), UNLOCATED),
+        (attends & acts & on_edge, ON_EDGE),
+        (attends & acts & off_edge, ELSEWHERE),
+        (attends & acts, PARTLY),
+        (attends & (sizes >= thresholds.matters).any(axis=1), UNCERTAIN),
+        (attends, NO_EFFECT),
+        (acts, SILENT),
+    ]
+    conditions, readings = zip(*cases, strict=True)
+    return pd.Series(np.select(conditions, readings, NEITHER), index=table.index)
 
 
 def _put(table: pd.DataFrame, name: str, interval: Interval | None) -> None:

@@ -100,20 +100,10 @@ def measure(
     scores = pd.concat(
         [relation_scores(record(model.plain, batch)) for batch in batches], ignore_index=True
     )
-    check = check_against_loop(model, batches[0], scopes=_scopes(batches[0]))
-    effects = pd.concat(
-        [
-            sweep(
-                model,
-                [batch],
-                scopes=_scopes(batch),
-                metric=settings.metric,
-                heads=heads,
-                progress=progress,
-            )
-            for batch in batches
-        ],
-        ignore_index=True,
+    scopes = _scopes(batches)
+    check = check_against_loop(model, batches[0], scopes=scopes)
+    effects = sweep(
+        model, batches, scopes=scopes, metric=settings.metric, heads=heads, progress=progress
     )
     data = observations(scores, effects, kept_items)
     tables |= {
@@ -126,7 +116,8 @@ def measure(
         "by_template": by_template(data, kept_items),
     }
     if heads is None:
-        tables["league"] = league(data, seed=settings.seed)
+        if "edge" in scopes:
+            tables["league"] = league(data, seed=settings.seed)
         tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check)
     return Run(
@@ -134,12 +125,14 @@ def measure(
     )
 
 
-def _scopes(batch: Batch) -> list[Scope]:
-    """The tiers that a batch allows: everywhere only on short prompts, edges only to a source."""
-    short = batch.ids.shape[1] <= LONGEST_EVERYWHERE
-    has_source = bool(batch.source.any(1).all())
-    tiers = {Scope.EVERYWHERE: short, Scope.QUERY: True, Scope.EDGE: has_source}
-    return [scope for scope, is_possible in tiers.items() if is_possible]
+def _scopes(batches: Sequence[Batch]) -> list[Scope]:
+    """The tiers that all batches allow: everywhere on short prompts, edges to named sources."""
+    is_possible = {
+        Scope.EVERYWHERE: all(batch.ids.shape[1] <= LONGEST_EVERYWHERE for batch in batches),
+        Scope.QUERY: True,
+        Scope.EDGE: all(bool(batch.source.any(1).all()) for batch in batches),
+    }
+    return [scope for scope, possible in is_possible.items() if possible]
 
 
 def _chance(batches: Sequence[Batch]) -> float:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from interp.contrast import MATTERS, NO_EFFECT, selectivity
 from interp.heads import nearest_name
 from interp.items import Item
 from interp.models import Model, load
@@ -120,17 +121,24 @@ def _row(name: str, run: Run) -> dict[str, object]:
     }
     if verdicts is None:
         return row
-    selective, effective = verdicts.nlargest(1, "cas"), verdicts.nlargest(1, "effect_query")
-    league = run.tables["league"].set_index(["measure", "tier"])["spearman"]
-    return row | {
+    row |= {
         "gap": run.settings["gap"],
-        "most_selective": _named(selective, "cas"),
-        "most_effective": _named(effective, "effect_query"),
-        "attend": int(verdicts["reading"].str.startswith("attends").sum()),
-        "matter": int(verdicts["reading"].str.contains("matters").sum()),
-        "attend_without_effect": int((verdicts["reading"] == "attends, no effect seen").sum()),
-        "rho_cas_edge": league.get(("cas", "edge"), float("nan")),
+        "most_effective": _named(verdicts.nlargest(1, "effect_query"), "effect_query"),
+        "matter": int(verdicts["reading"].str.contains(MATTERS).sum()),
     }
+    measure = selectivity(verdicts)
+    if measure is None:
+        return row
+    row |= {
+        "attention": measure,
+        "most_attentive": _named(verdicts.nlargest(1, measure), measure),
+        "attend": int(verdicts["reading"].str.startswith("attends").sum()),
+        "attend_without_effect": int((verdicts["reading"] == NO_EFFECT).sum()),
+    }
+    if "league" in run.tables:
+        league = run.tables["league"].set_index(["measure", "tier"])["spearman"]
+        row["rank_agreement_on_edge"] = league[measure, "edge"]
+    return row
 
 
 def _named(row: pd.DataFrame, column: str) -> str:

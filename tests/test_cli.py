@@ -91,8 +91,8 @@ def test_an_unknown_head_names_the_nearest(interp, tiny_folder):
     code, _, err = interp("head", "L4H1", "--model", tiny_folder, "--quiet")
     assert code == 2
     assert err.strip() == (
-        "interp: there is no head L4H1: this model has layers 0 to 3 with heads 0 to 3; the nearest "
-        "is L3H1."
+        "interp: there is no head L4H1: this model has layers 0 to 3 with heads 0 to 3; "
+        "the nearest is L3H1."
     )
 
 

@@ -7,10 +7,15 @@ from scipy import stats
 
 from interp.contrast import (
     ELSEWHERE,
+    MATTERS,
     NEITHER,
     NO_EFFECT,
     ON_EDGE,
+    PARTLY,
     SILENT,
+    UNCERTAIN,
+    UNLOCATED,
+    UNSEEN,
     Thresholds,
     by_template,
     league,
@@ -137,6 +142,33 @@ def test_by_template_splits_what_verdicts_pool(data, tables):
     assert found == pytest.approx(expected)
 
 
+def test_an_effect_that_comes_over_the_edge_in_part_is_said_to(tables):
+    """A quarter of the effect over the edge: neither on it nor elsewhere."""
+    scores, effects, items = tables
+    is_first = (effects["scope"] == "edge") & (effects["layer"] == 0) & (effects["head"] == 0)
+    change = (effects["intact"] - effects["edited"]).where(~is_first, 0.2)
+    partly = effects.assign(edited=effects["intact"] - change)
+    data = observations(scores, partly, items)
+    assert verdicts(data, Thresholds(), seed=0, chance=0.1)["reading"][0] == PARTLY
+
+
+def test_an_effect_large_enough_but_not_significant_is_uncertain(tables):
+    """One pair carries all of it: the mean is large, and so is its error."""
+    scores, effects, items = tables
+    is_head = (effects["layer"] == 1) & (effects["head"] == 0)
+    change = np.where(effects["item_id"].str.startswith("p0."), 6.0, 0.0)
+    wild = effects.assign(edited=effects["edited"].mask(is_head, effects["intact"] - change))
+    readings = verdicts(observations(scores, wild, items), Thresholds(), seed=0, chance=0.1)
+    assert readings["reading"][2] == UNCERTAIN
+
+
+def test_without_an_edge_the_effect_is_not_located(tables):
+    scores, effects, items = tables
+    data = observations(scores, effects.query("scope != 'edge'"), items)
+    readings = verdicts(data, Thresholds(), seed=0, chance=0.1)["reading"].tolist()
+    assert readings == [UNLOCATED, UNLOCATED, NO_EFFECT, SILENT, NEITHER]
+
+
 def test_without_a_source_nothing_attends_and_effects_stand(tables):
     """People's own pairs may name no source: everywhere and at the query are still measured."""
     scores, effects, items = tables
@@ -147,7 +179,7 @@ def test_without_a_source_nothing_attends_and_effects_stand(tables):
         seed=0,
         chance=float("nan"),
     )
-    assert table["reading"].tolist() == [SILENT, SILENT, NEITHER, SILENT, NEITHER]
+    assert table["reading"].tolist() == [MATTERS, MATTERS, UNSEEN, MATTERS, UNSEEN]
     assert table["raw"].isna().all()
     assert table["effect_edge"].isna().all()
     assert selectivity(table) is None

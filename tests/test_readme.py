@@ -13,7 +13,7 @@ def test_ones_own_pairs_and_metric_in_under_ten_lines(capsys):
     after_the_pairs = example.split("])\n")[1].strip().splitlines()
     assert len(after_the_pairs) < 10
     names = {}
-    exec(example, names)  # noqa: S102  the example is ours
+    exec(example, names)
     effects = names["effects"]
     assert isinstance(effects, pd.DataFrame)
     assert len(effects) == 3 * 270 * 4

@@ -56,7 +56,7 @@ def test_verdicts_equal_the_tables_they_come_from(finished):
 
 
 def test_the_same_run_is_read_and_not_measured_again(finished, smollm2, monkeypatch):
-    run, folder, items = finished
+    _, folder, items = finished
 
     def fail(*args, **kwargs):
         raise AssertionError("measured again")

@@ -13,10 +13,21 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
-from interp.contrast import ELSEWHERE, NEITHER, NO_EFFECT, ON_EDGE, SILENT
+from interp.contrast import (
+    ELSEWHERE,
+    MATTERS,
+    NEITHER,
+    NO_EFFECT,
+    ON_EDGE,
+    PARTLY,
+    SILENT,
+    UNCERTAIN,
+    UNLOCATED,
+    UNSEEN,
+)
 from interp.report.canvas import COLOURS, STYLE, legend_above, panels, percent_labels
 from interp.report.labels import place_labels
-from interp.report.spelling import MEASURES, visible
+from interp.report.spelling import MEASURES, SHORT, kind, visible
 from interp.report.tidy import (
     TIERS,
     colour_limit,
@@ -28,31 +39,44 @@ from interp.report.tidy import (
 
 _READINGS = {
     ON_EDGE: COLOURS[0],
+    PARTLY: COLOURS[4],
+    UNLOCATED: COLOURS[0],
+    MATTERS: COLOURS[0],
     ELSEWHERE: COLOURS[9],
     NO_EFFECT: COLOURS[3],
+    UNCERTAIN: COLOURS[1],
     SILENT: COLOURS[2],
     NEITHER: "#b4b4b4",
+    UNSEEN: "#b4b4b4",
 }
 _TIERS = dict(zip(TIERS.values(), ("#1b3a4b", "#4f8a8b", "#e0a458"), strict=True))
 
 
 @mpl.rc_context(STYLE)
 def heatmaps(
-    verdicts: pd.DataFrame, *, thresholds: dict[str, float], pair: pd.DataFrame | None
+    verdicts: pd.DataFrame,
+    measure: str | None,
+    *,
+    thresholds: dict[str, float],
+    pair: pd.DataFrame | None,
 ) -> Figure:
-    """CAS and effect at the query on one layer × head grid; the heads of the pair are outlined.
+    """Attention and effect at the query on one layer × head grid; the pair's heads are outlined.
 
     Args:
         verdicts: one row per head.
+        measure: of attention; None draws the effect alone.
         thresholds: `attends` and `matters`, the least that the two scales extend to.
         pair: see `telling_pair`.
     """
     n_layers = verdicts["layer"].nunique()
-    figure, (left, right) = panels(2, height=float(np.clip(0.15 * n_layers + 0.9, 2.4, 7.5)))
-    for axes, column, at_least, title, numbers in (
-        (left, "cas", thresholds["attends"], "Attention: CAS", None),
-        (right, "effect_query", thresholds["matters"], "Effect at the query", percent_labels()),
-    ):
+    grids: list[tuple[str, float, str, FuncFormatter | None]] = [
+        ("effect_query", thresholds["matters"], "Effect at the query", percent_labels())
+    ]
+    if measure is not None:
+        grids.insert(0, (measure, thresholds["attends"], f"Attention: {kind(measure)}", None))
+    height = float(np.clip(0.15 * n_layers + 0.9, 2.4, 7.5))
+    figure, all_axes = panels(len(grids), height=height)
+    for axes, (column, at_least, title, numbers) in zip(all_axes, grids, strict=True):
         values = grid(verdicts, column)
         _heatmap(axes, values, colour_limit(verdicts[column], at_least=at_least), numbers)
         axes.set(title=title, xlabel="head", ylabel="layer")
@@ -64,17 +88,22 @@ def heatmaps(
 
 
 @mpl.rc_context(STYLE)
-def attention_against_effect(verdicts: pd.DataFrame, *, matters: float) -> Figure:
-    """CAS against the effect on the edge, coloured by reading, the extremes named.
+def attention_against_effect(
+    verdicts: pd.DataFrame, measure: str, tier: str, *, matters: float
+) -> Figure:
+    """Attention against the effect at a tier, coloured by reading, the extremes named.
 
     Args:
         verdicts: one row per head.
+        measure: of attention, along the horizontal axis.
+        tier: of the effect, along the vertical axis.
         matters: the share of the gap from which an effect counts; dashed, on either side of 0.
     """
     figure, (axes,) = panels(1, height=4.4)
     # the heads that stand out are drawn last, on top
     order = list(_READINGS)[::-1]
-    heads = finite_rows(verdicts, "cas", "effect_edge").sort_values(
+    effect = f"effect_{tier}"
+    heads = finite_rows(verdicts, measure, effect).sort_values(
         "reading", key=lambda readings: readings.map(order.index), kind="stable"
     )
     for size in (-matters, matters):
@@ -82,12 +111,12 @@ def attention_against_effect(verdicts: pd.DataFrame, *, matters: float) -> Figur
     axes.axhline(0, color="0.75", lw=0.7, zorder=0)
     axes.axvline(0, color="0.75", lw=0.7, zorder=0)
     lines = {"colors": heads["reading"].map(_READINGS), "lw": 0.7, "alpha": 0.8, "zorder": 1}
-    axes.hlines(heads["effect_edge"], heads["cas_low"], heads["cas_high"], **lines)
-    axes.vlines(heads["cas"], heads["effect_edge_low"], heads["effect_edge_high"], **lines)
+    axes.hlines(heads[effect], heads[f"{measure}_low"], heads[f"{measure}_high"], **lines)
+    axes.vlines(heads[measure], heads[f"{effect}_low"], heads[f"{effect}_high"], **lines)
     sns.scatterplot(
         data=heads,
-        x="cas",
-        y="effect_edge",
+        x=measure,
+        y=effect,
         hue="reading",
         hue_order=[reading for reading in _READINGS if reading in set(heads["reading"])],
         palette=_READINGS,
@@ -97,27 +126,31 @@ def attention_against_effect(verdicts: pd.DataFrame, *, matters: float) -> Figur
         ax=axes,
     ).get_legend().remove()
     axes.yaxis.set_major_formatter(percent_labels())
-    axes.set(xlabel="attention: CAS", ylabel="effect on the edge (share of the gap)")
+    axes.set(
+        xlabel=f"attention: {kind(measure)}",
+        ylabel=f"effect {TIERS[tier]} (share of the gap)",
+    )
     legend_above(figure, axes)
     named = pd.concat(
-        [ranked(heads, "effect_edge", by_size=True).head(4), ranked(heads, "cas").head(4)]
+        [ranked(heads, effect, by_size=True).head(4), ranked(heads, measure).head(4)]
     )["label"].drop_duplicates()
-    points = heads.rename(columns={"cas": "x", "effect_edge": "y"})[["x", "y", "label"]]
+    points = heads.rename(columns={measure: "x", effect: "y"})[["x", "y", "label"]]
     place_labels(axes, points, named=named.to_list())
     return figure
 
 
 @mpl.rc_context(STYLE)
-def telling_pair(pair: pd.DataFrame) -> Figure:
-    """Two heads: what attention says on the left, the three tiers of effect on the right."""
+def telling_pair(pair: pd.DataFrame, measure: str) -> Figure:
+    """Two heads: what attention says on the left, the tiers of effect on the right."""
     figure, (left, right) = panels(2, height=1.9)
     attention = pd.concat(
-        pair[["label"]].assign(row=name, value=pair[column], low=pair[low], high=pair[high])
-        for name, column, low, high in (
-            ("raw attention", "raw", "raw", "raw"),
-            ("sink-corrected", "sink_corrected", "sink_corrected", "sink_corrected"),
-            ("CAS", "cas", "cas_low", "cas_high"),
+        pair[["label"]].assign(
+            row=SHORT[column],
+            value=pair[column],
+            low=pair.get(f"{column}_low", pair[column]),
+            high=pair.get(f"{column}_high", pair[column]),
         )
+        for column in dict.fromkeys(("raw", "sink_corrected", measure))
     )
     palette = dict(zip(pair["label"], pair["reading"].map(_READINGS), strict=True))
     _dots(left, attention, hue="label", palette=palette)

@@ -1,7 +1,7 @@
 """What a reader needs in order to judge or repeat a run: the methods statement of the page."""
 
 from interp.report.spelling import counted, listed, number, scientific
-from interp.report.tidy import TIERS, finite
+from interp.report.tidy import measured_tiers
 from interp.store import Run
 
 SCOPE_OF_CLAIMS = (
@@ -30,7 +30,7 @@ def _of_the_sweep(run: Run) -> dict[str, str]:
     settings = run.settings
     check = settings["check"]
     verdicts = run.tables["verdicts"]
-    n_tiers = sum(len(finite(verdicts[f"effect_{tier}"])) > 0 for tier in TIERS)
+    n_tiers = len(measured_tiers(verdicts))
     return {
         "Removal": f"{settings['baseline']}: the head's output is exchanged for its output on the "
         "counterfactual prompt",

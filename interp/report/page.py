@@ -11,10 +11,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from interp.contrast import selectivity
 from interp.report import canvas, captions, figures, tables, words
 from interp.report.methods import SCOPE_OF_CLAIMS, methods
-from interp.report.spelling import visible
-from interp.report.tidy import largest_effects, telling_pair
+from interp.report.spelling import listed, visible
+from interp.report.tidy import (
+    finest_tier,
+    largest_effects,
+    measured_tiers,
+    telling_pair,
+)
 from interp.store import Run, write_whole
 
 _N_LARGEST = 10
@@ -44,11 +50,11 @@ def write_report(run: Run, folder: Path) -> None:
     """Write `report.html`, and each figure as `figures/*.png` and `figures/*.svg`.
 
     The page opens with the network off. A run that does not pass its behaviour gate gets a page
-    that says so and ranks no heads.
+    that says so and ranks no heads; one whose pairs name no source, a page of effects alone.
 
     Args:
         run: `settings`, and the tables `behaviour` and `cells`; where the gate is passed,
-            `verdicts`, `league` and `by_template` too, and `battery` if there is one.
+            `verdicts` and `by_template` too, and `league` and `battery` if they have rows.
         folder: where the tables of the run stand; made if need be.
     """
     plates = list(_plates(run))
@@ -63,11 +69,10 @@ def write_report(run: Run, folder: Path) -> None:
         answer=words.answer(run),
         gate=words.gate(run.tables["behaviour"]),
         plates={plate.name: plate for plate in plates},
-        disagreements=words.disagreements(run.tables["verdicts"]) if _is_ranked(run) else {},
+        heads=_heads(run) if _is_ranked(run) else None,
         tables=_tables(run),
         methods=methods(run),
         scope_of_claims=SCOPE_OF_CLAIMS,
-        n_verdicts=len(run.tables.get("verdicts", ())),
     )
     write_whole(folder / "report.html", page)
 
@@ -102,6 +107,24 @@ def _is_ranked(run: Run) -> bool:
     return "verdicts" in run.tables
 
 
+def _has(run: Run, name: str) -> bool:
+    """Whether the table is there and has rows: without a source, there is no league."""
+    return name in run.tables and len(run.tables[name]) > 0
+
+
+def _heads(run: Run) -> dict[str, Any]:
+    """What the page says of the heads besides its answer, and the table of them."""
+    verdicts = run.tables["verdicts"]
+    measure, tier = selectivity(verdicts), finest_tier(verdicts)
+    table = tables.verdicts(verdicts, measure, tier)
+    return {
+        "definition": "" if measure is None else words.DEFINITIONS[measure],
+        "disagreements": None if measure is None else words.disagreements(verdicts, measure),
+        "table": table,
+        "caption": captions.verdicts(len(table.rows), len(verdicts), measure, tier),
+    }
+
+
 def _plates(run: Run) -> Iterator[Plate]:
     behaviour = run.tables["behaviour"]
     yield Plate(
@@ -112,45 +135,51 @@ def _plates(run: Run) -> Iterator[Plate]:
     )
     if not _is_ranked(run):
         return
-    verdicts, league = run.tables["verdicts"], run.tables["league"]
-    largest = largest_effects(verdicts, _N_LARGEST)
-    pair = telling_pair(verdicts)
-    if pair is not None:
+    verdicts = run.tables["verdicts"]
+    measure, tier = selectivity(verdicts), finest_tier(verdicts)
+    pair = telling_pair(verdicts, measure)
+    if measure is not None and pair is not None:
         yield Plate(
             "telling_pair",
             "Attention and effect of two heads",
-            figures.telling_pair(pair),
-            captions.telling_pair(pair),
+            figures.telling_pair(pair, measure),
+            captions.telling_pair(pair, measure),
         )
     yield _heatmaps(run)
-    yield Plate(
-        "attention_against_effect",
-        "Attention against effect, head by head",
-        figures.attention_against_effect(verdicts, matters=run.settings["thresholds"]["matters"]),
-        captions.attention_against_effect(verdicts),
-    )
+    if measure is not None:
+        matters = run.settings["thresholds"]["matters"]
+        yield Plate(
+            "attention_against_effect",
+            "Attention against effect, head by head",
+            figures.attention_against_effect(verdicts, measure, tier, matters=matters),
+            captions.attention_against_effect(verdicts, measure, tier),
+        )
+    largest = largest_effects(verdicts, _N_LARGEST)
     yield Plate(
         "tiers",
-        "Effects everywhere, at the query and on the edge",
+        f"The largest effects {listed(list(measured_tiers(verdicts).values()))}",
         figures.tiers(largest),
         captions.tiers(largest),
     )
-    yield Plate(
-        "league",
-        "Rank correlation of each measure of attention with the effects",
-        figures.league(league),
-        captions.league(league),
-    )
+    if _has(run, "league"):
+        league = run.tables["league"]
+        yield Plate(
+            "league",
+            "Rank correlation of each measure of attention with the effects",
+            figures.league(league),
+            captions.league(league),
+        )
 
 
 def _heatmaps(run: Run) -> Plate:
-    verdicts = run.tables["verdicts"]
-    pair = telling_pair(verdicts)
+    verdicts, thresholds = run.tables["verdicts"], run.settings["thresholds"]
+    measure = selectivity(verdicts)
+    pair = telling_pair(verdicts, measure)
     return Plate(
         "heatmaps",
-        "Attention and effect by layer and head",
-        figures.heatmaps(verdicts, thresholds=run.settings["thresholds"], pair=pair),
-        captions.heatmaps(verdicts, thresholds=run.settings["thresholds"], pair=pair),
+        f"{'Effect' if measure is None else 'Attention and effect'} by layer and head",
+        figures.heatmaps(verdicts, measure, thresholds=thresholds, pair=pair),
+        captions.heatmaps(verdicts, measure, thresholds=thresholds, pair=pair),
     )
 
 
@@ -160,12 +189,14 @@ def _tables(run: Run) -> dict[str, tables.Table]:
         "behaviour": tables.behaviour,
         "cells": tables.cells,
         "league": tables.league,
-        "verdicts": tables.verdicts,
         "battery": tables.battery,
     }
-    there = {name: write(run.tables[name]) for name, write in written.items() if name in run.tables}
-    if _is_ranked(run) and (pair := telling_pair(run.tables["verdicts"])) is not None:
-        there["by_template"] = tables.by_template(run.tables["by_template"], pair)
+    there = {name: write(run.tables[name]) for name, write in written.items() if _has(run, name)}
+    if _is_ranked(run):
+        measure = selectivity(run.tables["verdicts"])
+        pair = telling_pair(run.tables["verdicts"], measure)
+        if measure is not None and pair is not None:
+            there["by_template"] = tables.by_template(run.tables["by_template"], pair, measure)
     return there
 
 

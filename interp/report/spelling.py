@@ -9,6 +9,12 @@ MEASURES = {
     "margin": "margin over the distractor",
     "cas": "CAS",
 }
+SHORT = MEASURES | {"sink_corrected": "sink-corrected", "margin": "margin"}
+
+
+def kind(measure: str) -> str:
+    """Which attention is meant, where the word itself stands beside it: "CAS", "margin", "raw"."""
+    return SHORT[measure].removesuffix(" attention")
 
 
 def visible(text: str) -> str:

@@ -1,16 +1,17 @@
 """The tables of the page: which rows, which columns, every cell already written out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 import pandas as pd
 
-from interp.report.spelling import MEASURES, number, p_value, whole_percent
-from interp.report.tidy import TIERS, ranked
+from interp.report.spelling import MEASURES, SHORT, number, p_value, whole_percent
+from interp.report.tidy import TIERS, measured_tiers, ranked
 
+_Column = tuple[str, str, Callable[[dict[str, Any], str], str]]  # heading, column, how to write it
 _N_HEADS = 20
-_EFFECTS = [f"effect {name} (%)" for name in TIERS.values()]
 _BATTERY = {
     "previous_token": "the token before",
     "duplicate": "an earlier copy of the same token",
@@ -28,33 +29,26 @@ class Table:
     n_text: int = 1
 
 
-def verdicts(table: pd.DataFrame) -> Table:
-    """The 20 heads that stand highest by CAS or by the size of their effect at the query."""
-    by_cas, by_effect = ranked(table, "cas"), ranked(table, "effect_query", by_size=True)
-    standing = pd.concat(
-        [pd.Series(range(len(order)), index=order["label"]) for order in (by_cas, by_effect)]
-    )
+def verdicts(table: pd.DataFrame, measure: str | None, tier: str) -> Table:
+    """The 20 heads that stand highest by attention or by the size of their effect at the query.
+
+    Where attention is not scored, by the effect alone, and without a reading of the two.
+    """
+    by_effect = ranked(table, "effect_query", by_size=True)
+    orders = [by_effect] if measure is None else [ranked(table, measure), by_effect]
+    standing = pd.concat([pd.Series(range(len(order)), index=order["label"]) for order in orders])
     chosen = standing.groupby(level=0).min().sort_values(kind="stable").index[:_N_HEADS]
     heads = table.set_index("label", drop=False).loc[chosen]
-    return Table(
-        columns=[
-            *("head", "reading", "attention", "sink", "CAS"),
-            *_EFFECTS,
-            "p on the edge",
+    reading = ("reading", "reading", _text)
+    sink = ("sink", "sink_mass", _plain)
+    return _written(
+        heads.sort_values("effect_query", key=abs, ascending=False),
+        [
+            ("head", "label", _text),
+            *([] if measure is None else [reading, *_attention(measure), sink]),
+            *_effects(measured_tiers(table)),
+            (f"p {TIERS[tier]}", f"effect_{tier}_p", _p),
         ],
-        rows=[
-            [
-                row["label"],
-                row["reading"],
-                number(row["raw"]),
-                number(row["sink_mass"]),
-                _bounded(row, "cas"),
-                *(_bounded_percent(row, f"effect_{tier}") for tier in TIERS),
-                p_value(row["effect_edge_p"]),
-            ]
-            for row in _rows(heads.sort_values("effect_query", key=abs, ascending=False))
-        ],
-        n_text=2,
     )
 
 
@@ -71,7 +65,7 @@ def league(table: pd.DataFrame) -> Table:
                 TIERS[row["tier"]],
                 MEASURES.get(row["measure"], row["measure"]),
                 _bounded(row, "spearman"),
-                number(row["kendall"]),
+                _bounded(row, "kendall"),
             ]
             for row in _rows(best_first)
         ],
@@ -79,22 +73,17 @@ def league(table: pd.DataFrame) -> Table:
     )
 
 
-def by_template(table: pd.DataFrame, pair: pd.DataFrame) -> Table:
-    """The two heads of the pair, template by template."""
-    return Table(
-        columns=["head", "template", "attention", "CAS", *_EFFECTS],
-        rows=[
-            [
-                row["label"],
-                row["template_id"],
-                number(row["raw"]),
-                number(row["cas"]),
-                *(number(100 * row[f"effect_{tier}"], 1) for tier in TIERS),
-            ]
-            for label in pair["label"]
-            for row in _rows(table[table["label"] == label])
-        ],
-        n_text=2,
+def by_template(table: pd.DataFrame, pair: pd.DataFrame, measure: str) -> Table:
+    """The two heads of the pair, template by template, in as far as that was measured."""
+    columns = [
+        ("head", "label", _text),
+        ("template", "template_id", _text),
+        *_attention(measure),
+        *_effects(TIERS),
+    ]
+    return _written(
+        pd.concat(table[table["label"] == label] for label in pair["label"]),
+        [column for column in columns if column[1] in table],
     )
 
 
@@ -129,7 +118,7 @@ def cells(table: pd.DataFrame) -> Table:
                 row["template_id"],
                 row["cell"],
                 f"{row['n_items']:.0f}",
-                f"{number(row['logit_difference'])} [{number(row['low'])}, {number(row['high'])}]",
+                _bounded(row, "logit_difference"),
                 whole_percent(row["accuracy"]),
             ]
             for row in _rows(table)
@@ -156,17 +145,50 @@ def battery(table: pd.DataFrame) -> Table:
     )
 
 
+def _written(heads: pd.DataFrame, columns: list[_Column]) -> Table:
+    return Table(
+        columns=[heading for heading, _, _ in columns],
+        rows=[[write(row, name) for _, name, write in columns] for row in _rows(heads)],
+        n_text=sum(write is _text for _, _, write in columns),
+    )
+
+
+def _attention(measure: str) -> list[_Column]:
+    """Raw attention, and the measure by which heads attend where that is another."""
+    scored = (SHORT[measure], measure, _bounded)
+    return [scored] if measure == "raw" else [(SHORT["raw"], "raw", _plain), scored]
+
+
+def _effects(tiers: dict[str, str]) -> list[_Column]:
+    return [
+        (f"effect {name} (%)", f"effect_{tier}", _bounded_percent) for tier, name in tiers.items()
+    ]
+
+
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = table.to_dict("records")
     return rows
 
 
+def _text(row: dict[str, Any], column: str) -> str:
+    return str(row[column])
+
+
+def _plain(row: dict[str, Any], column: str) -> str:
+    return number(row[column])
+
+
+def _p(row: dict[str, Any], column: str) -> str:
+    return p_value(row[column])
+
+
 def _bounded(row: dict[str, Any], column: str, *, unit: float = 1.0, digits: int = 2) -> str:
-    """A value with its interval in brackets, in units of `unit`; a dash if undefined."""
-    value, low, high = (row[f"{column}{end}"] / unit for end in ("", "_low", "_high"))
+    """A value in units of `unit`, with its interval in brackets if any; a dash if undefined."""
+    value, low, high = (row.get(f"{column}{end}", nan) / unit for end in ("", "_low", "_high"))
     if not isfinite(value):
         return "–"
-    return f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]"
+    bounds = f" [{number(low, digits)}, {number(high, digits)}]" * isfinite(low)
+    return f"{number(value, digits)}{bounds}"
 
 
 def _bounded_percent(row: dict[str, Any], column: str) -> str:

@@ -1,17 +1,41 @@
 """The verdicts in the shapes that drawing and describing need. Pandas only.
 
-Takes the table of one row per head: `layer, head, label, reading, cas, effect_query, …`.
+Takes the table of one row per head: `layer, head, label, reading, cas, effect_query, …`, with NaN
+where nothing was measured. `interp.contrast.selectivity` says by which measure heads attend, and
+`finest_tier` against which effect it is held; everything else in the report is told.
 """
 
 import numpy as np
 import pandas as pd
 
-from interp.contrast import ELSEWHERE, NO_EFFECT, ON_EDGE, SILENT
+from interp.contrast import (
+    ELSEWHERE,
+    MATTERS,
+    NO_EFFECT,
+    ON_EDGE,
+    PARTLY,
+    SILENT,
+    UNCERTAIN,
+    UNLOCATED,
+)
 
 TIERS = {"everywhere": "everywhere", "query": "at the query", "edge": "on the edge"}
 
-ATTENDS = (ON_EDGE, ELSEWHERE, NO_EFFECT)
-MATTERS = (ON_EDGE, ELSEWHERE, SILENT)
+ATTENDING = (ON_EDGE, PARTLY, ELSEWHERE, UNLOCATED, NO_EFFECT, UNCERTAIN)
+MATTERING = (ON_EDGE, PARTLY, ELSEWHERE, UNLOCATED, SILENT, MATTERS)
+
+
+def measured_tiers(verdicts: pd.DataFrame) -> dict[str, str]:
+    """The tiers at which there are effects, with their names, from the widest to the finest."""
+    return {tier: name for tier, name in TIERS.items() if len(finite(verdicts[f"effect_{tier}"]))}
+
+
+def finest_tier(verdicts: pd.DataFrame) -> str:
+    """The tier closest to what attention claims: the edge; where that was not measured, the query.
+
+    Long contexts and pairs without a source leave tiers out, the query never.
+    """
+    return list(measured_tiers(verdicts))[-1]
 
 
 def grid(verdicts: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -65,7 +89,7 @@ def largest_effects(verdicts: pd.DataFrame, n_heads: int) -> pd.DataFrame:
 
 
 def three_tiers(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row per head and tier: `label, reading, tier, value, low, high`."""
+    """One row per head and measured tier: `label, reading, tier, value, low, high`."""
     return pd.concat(
         verdicts[["label", "reading"]].assign(
             tier=name,
@@ -73,18 +97,27 @@ def three_tiers(verdicts: pd.DataFrame) -> pd.DataFrame:
             low=verdicts[f"effect_{tier}_low"],
             high=verdicts[f"effect_{tier}_high"],
         )
-        for tier, name in TIERS.items()
+        for tier, name in measured_tiers(verdicts).items()
     )
 
 
-def telling_pair(verdicts: pd.DataFrame) -> pd.DataFrame | None:
+def telling_pair(verdicts: pd.DataFrame, measure: str | None) -> pd.DataFrame | None:
     """Two heads that tell the story: one attends with no effect seen, one matters.
 
-    The first is the most selective of its kind. The second is the one with the largest effect on
-    the edge among heads that attend too, where there are any. None where either is missing.
+    The first is the highest of its kind by the measure. The second is the one with the largest
+    effect on the edge among heads that attend too, where there are any. None where either is
+    missing, or attention is not scored.
     """
-    attends = ranked(with_reading(verdicts, NO_EFFECT), "cas")
-    for reading, tier in ((ON_EDGE, "edge"), (ELSEWHERE, "query"), (SILENT, "query")):
+    if measure is None:
+        return None
+    attends = ranked(with_reading(verdicts, NO_EFFECT), measure)
+    for reading, tier in (
+        (ON_EDGE, "edge"),
+        (PARTLY, "edge"),
+        (UNLOCATED, "query"),
+        (ELSEWHERE, "query"),
+        (SILENT, "query"),
+    ):
         matters = ranked(with_reading(verdicts, reading), f"effect_{tier}", by_size=True)
         if len(attends) and len(matters):
             return pd.concat([attends.head(1), matters.head(1)])

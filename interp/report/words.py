@@ -9,8 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from interp.contrast import ELSEWHERE, NO_EFFECT, SILENT
+from interp.contrast import ELSEWHERE, NO_EFFECT, SILENT, selectivity
 from interp.report.spelling import (
+    SHORT,
     counted,
     interval,
     listed,
@@ -20,14 +21,26 @@ from interp.report.spelling import (
     share_interval,
 )
 from interp.report.tidy import (
-    ATTENDS,
-    MATTERS,
+    ATTENDING,
+    MATTERING,
     TIERS,
+    finest_tier,
     largest_effects,
     ranked,
     with_reading,
 )
 from interp.store import Run
+
+DEFINITIONS = {
+    "cas": "CAS, counterfactual attention selectivity: how far a head's attention follows the "
+    "source when the counterfactual prompt moves it, −1 to 1.",
+    "margin": "Margin: attention to the source less attention to the distractor, −1 to 1. Heads "
+    "are scored by it because the counterfactual prompts do not move the source.",
+    "raw": "Raw attention: the probability that the query gives to the source, 0 to 1. Heads are "
+    "scored by it because the counterfactual prompts do not move the source, and there is no "
+    "distractor to compare it with.",
+}
+NOT_SCORED = "The pairs name no source, so attention is not scored."
 
 _N_NAMED = 3
 _N_DESCRIBED = 5
@@ -36,15 +49,19 @@ _N_DESCRIBED = 5
 def answer(run: Run) -> list[str]:
     """Three sentences: which heads attend, which matter, and where the two disagree.
 
-    Where the behaviour gate is not passed, what failed instead.
+    Where attention is not scored, which matter; where the behaviour gate is not passed, what failed
+    instead.
     """
     if "verdicts" not in run.tables:
         return gate(run.tables["behaviour"])
     verdicts = run.tables["verdicts"]
+    measure = selectivity(verdicts)
+    if measure is None:
+        return [NOT_SCORED, which_matter(verdicts)]
     return [
-        which_attend(verdicts),
+        which_attend(verdicts, measure),
         which_matter(verdicts),
-        where_they_disagree(verdicts, run.tables["league"]),
+        where_they_disagree(verdicts, run.tables.get("league", pd.DataFrame()), measure),
     ]
 
 
@@ -70,28 +87,31 @@ def gate(behaviour: pd.DataFrame) -> list[str]:
     ]
 
 
-def which_attend(verdicts: pd.DataFrame) -> str:
-    """How many heads attend to the source, and the most selective of them."""
-    attending = with_reading(verdicts, *ATTENDS)
-    first, *others = _rows(ranked(attending if len(attending) else verdicts, "cas"))
-    lead = f"{first['label']} (CAS {_cas(first)})"
+def which_attend(verdicts: pd.DataFrame, measure: str) -> str:
+    """How many heads attend to the source, and the highest of them by the measure."""
+    attending = with_reading(verdicts, *ATTENDING)
+    first, *others = _rows(ranked(attending if len(attending) else verdicts, measure))
+    value = f"{SHORT[measure]} {number(first[measure])}"
+    bounds = interval(first[f"{measure}_low"], first[f"{measure}_high"])
+    lead = f"{first['label']} ({value}, {bounds})"
+    highest = "most attentive" if measure == "raw" else "most selective"
     if not len(attending):
         return (
             f"No head of {len(verdicts):,} attends to the source at these thresholds; "
-            f"the most selective is {lead}."
+            f"the {highest} is {lead}."
         )
     if len(attending) == 1:
         return f"Of {counted(len(verdicts), 'head')}, one attends to the source: {lead}."
-    rest = listed([f"{row['label']} ({number(row['cas'])})" for row in others[: _N_NAMED - 1]])
+    rest = listed([f"{row['label']} ({number(row[measure])})" for row in others[: _N_NAMED - 1]])
     return (
         f"Of {counted(len(verdicts), 'head')}, {len(attending)} attend to the source; "
-        f"the most selective is {lead}, then {rest}."
+        f"the {highest} is {lead}, then {rest}."
     )
 
 
 def which_matter(verdicts: pd.DataFrame) -> str:
     """How many heads matter when removed, and the largest effects at the query among them."""
-    mattering = with_reading(verdicts, *MATTERS)
+    mattering = with_reading(verdicts, *MATTERING)
     largest = ranked(mattering if len(mattering) else verdicts, "effect_query", by_size=True)
     first, *others = _rows(largest)
     effect = f"{of_gap(first['effect_query'])} ({_effect_interval(first, 'query')})"
@@ -114,16 +134,16 @@ def which_matter(verdicts: pd.DataFrame) -> str:
     )
 
 
-def where_they_disagree(verdicts: pd.DataFrame, league: pd.DataFrame) -> str:
+def where_they_disagree(verdicts: pd.DataFrame, league: pd.DataFrame, measure: str) -> str:
     """How many heads attend and matter differently, and the rank correlation of the two."""
     clauses = [
-        _clause(heads, one=one, several=several)
+        _clause(heads, measure, one=one, several=several)
         for reading, one, several in (
             (NO_EFFECT, "attends with no effect seen", "attend with no effect seen"),
             (ELSEWHERE, "attends and matters elsewhere", "attend and matter elsewhere"),
             (SILENT, "matters without attending", "matter without attending"),
         )
-        if len(heads := _in_order(verdicts, reading))
+        if len(heads := _in_order(verdicts, reading, measure))
     ]
     n_disagreeing = len(with_reading(verdicts, NO_EFFECT, ELSEWHERE, SILENT))
     disagreement = (
@@ -131,20 +151,21 @@ def where_they_disagree(verdicts: pd.DataFrame, league: pd.DataFrame) -> str:
         if clauses
         else "Attention and effect disagree for no head at these thresholds"
     )
-    return f"{disagreement}; {agreement(league)}."
+    return "; ".join([disagreement, *agreement(league, measure, finest_tier(verdicts))]) + "."
 
 
-def agreement(league: pd.DataFrame) -> str:
-    """The rank correlation of CAS with the effect on the edge, as a clause."""
-    row = _rows(league.query("measure == 'cas' and tier == 'edge'"))[0]
-    return (
-        f"over all {row['n_heads']:.0f} heads, CAS and the effect on the edge have a rank "
-        f"correlation of {number(row['spearman'])} "
+def agreement(league: pd.DataFrame, measure: str, tier: str) -> list[str]:
+    """The rank correlation of a measure with the effect at a tier, as a clause, if there is one."""
+    return [
+        f"over all {row['n_heads']:.0f} heads, {SHORT[measure]} and the effect {TIERS[tier]} have "
+        f"a rank correlation of {number(row['spearman'])} "
         f"({interval(row['spearman_low'], row['spearman_high'])})"
-    )
+        for row in _rows(league)
+        if (row["measure"], row["tier"]) == (measure, tier)
+    ]
 
 
-def disagreements(verdicts: pd.DataFrame) -> dict[str, list[str]]:
+def disagreements(verdicts: pd.DataFrame, measure: str) -> dict[str, list[str]]:
     """The heads whose attention and effect disagree, a sentence each, by kind of disagreement."""
     sections = {}
     for heading, reading, judgement in (
@@ -152,10 +173,10 @@ def disagreements(verdicts: pd.DataFrame) -> dict[str, list[str]]:
         ("They attend and matter, but elsewhere", ELSEWHERE, " and matters, but elsewhere"),
         ("They matter without attending", SILENT, " and matters all the same"),
     ):
-        heads = _in_order(verdicts, reading)
+        heads = _in_order(verdicts, reading, measure)
         sentences = [
-            f"{row['label']} puts {percent(row['raw'])} of its attention on the source "
-            f"(CAS {number(row['cas'])}){judgement}: its effect is {_tier_by_tier(row)}."
+            f"{row['label']} puts {percent(row['raw'])} of its attention on the source"
+            f"{_beside_raw(row, measure)}{judgement}: its effect is {_tier_by_tier(row)}."
             for row in _rows(heads.head(_N_DESCRIBED))
         ]
         if n_more := len(heads) - len(sentences):
@@ -170,16 +191,16 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _in_order(verdicts: pd.DataFrame, reading: str) -> pd.DataFrame:
+def _in_order(verdicts: pd.DataFrame, reading: str, measure: str) -> pd.DataFrame:
     """The heads of one reading, the most striking first."""
     heads = with_reading(verdicts, reading)
-    return ranked(heads, "cas") if reading == NO_EFFECT else largest_effects(heads, len(heads))
+    return ranked(heads, measure) if reading == NO_EFFECT else largest_effects(heads, len(heads))
 
 
-def _clause(heads: pd.DataFrame, *, one: str, several: str) -> str:
+def _clause(heads: pd.DataFrame, measure: str, *, one: str, several: str) -> str:
     """ "L27H0 attends with no effect seen (…)", or "3 attend with no effect seen, …"."""
     first = _rows(heads)[0]
-    figures = f"(CAS {number(first['cas'])}, {_largest_tier(first)})"
+    figures = f"({SHORT[measure]} {number(first[measure])}, {_largest_tier(first)})"
     if len(heads) == 1:
         return f"{first['label']} {one} {figures}"
     return f"{len(heads)} {several}, {first['label']} first {figures}"
@@ -206,8 +227,9 @@ def _tier_by_tier(row: dict[str, Any]) -> str:
     )
 
 
-def _cas(row: dict[str, Any]) -> str:
-    return f"{number(row['cas'])}, {interval(row['cas_low'], row['cas_high'])}"
+def _beside_raw(row: dict[str, Any], measure: str) -> str:
+    """ " (CAS 0.57)" after a statement of raw attention; nothing where the measure is that."""
+    return "" if measure == "raw" else f" ({SHORT[measure]} {number(row[measure])})"
 
 
 def _effect_interval(row: dict[str, Any], tier: str) -> str:

@@ -26,6 +26,32 @@ def example_run(n_layers: int, n_heads: int) -> Run:
     )
 
 
+def without(run: Run, *columns: str) -> Run:
+    """The run as it comes out where these columns of the verdicts could not be measured."""
+    tables = dict(run.tables)
+    ends = ("", "_low", "_high", "_p")
+    gone = [f"{column}{end}" for column in columns for end in ends]
+    verdicts, templates = tables["verdicts"], tables["by_template"]
+    tables["verdicts"] = verdicts.assign(
+        **dict.fromkeys(verdicts.columns.intersection(gone), np.nan)
+    )
+    tables["by_template"] = templates.drop(columns=gone, errors="ignore")
+    league = tables["league"]
+    is_gone = league["measure"].isin(columns) | ("effect_" + league["tier"]).isin(columns)
+    tables["league"] = pd.DataFrame() if is_gone.all() else league[~is_gone]
+    return Run(settings={**run.settings, "preset": "own pairs"}, tables=tables)
+
+
+def without_source(run: Run, *columns: str) -> Run:
+    """No head can be said to attend: what is left is whether it matters."""
+    bare = without(run, "raw", "sink_corrected", "margin", "cas", "effect_edge", *columns)
+    verdicts = bare.tables["verdicts"]
+    matters = verdicts["reading"].str.contains("matters")
+    reading = np.where(matters, "matters", "no effect seen")
+    tables = {**bare.tables, "verdicts": verdicts.assign(reading=reading)}
+    return Run(settings=bare.settings, tables=tables)
+
+
 def failing_run() -> Run:
     """No template passes its gate: there is nothing but the behaviour."""
     failing = behaviour().assign(
@@ -123,8 +149,6 @@ def _verdicts(n_layers: int, n_heads: int) -> pd.DataFrame:
             "sink_corrected": np.clip(raw * 1.5, 0, 1),
             "margin": cas * 0.9,
             "cas": cas,
-            "cas_low": cas - 0.02,
-            "cas_high": cas + 0.02,
             "reading": np.select(
                 [attends & matters & on_edge, attends & matters, attends, matters],
                 [
@@ -137,6 +161,9 @@ def _verdicts(n_layers: int, n_heads: int) -> pd.DataFrame:
             ),
         }
     )
+    for score in ("raw", "margin", "cas"):
+        table[f"{score}_low"] = table[score] - 0.02
+        table[f"{score}_high"] = table[score] + 0.02
     for tier, effect in zip(TIERS, (everywhere, query, edge), strict=True):
         half = 0.006 + 0.12 * np.abs(effect)
         table[f"effect_{tier}"] = effect
@@ -148,7 +175,10 @@ def _verdicts(n_layers: int, n_heads: int) -> pd.DataFrame:
 
 def _league(n_heads: int) -> pd.DataFrame:
     rows = [
-        (measure, tier, rho - drop, rho - drop - 0.08, rho - drop + 0.07, 0.7 * rho, n_heads)
+        (
+            *(measure, tier, rho - drop, rho - drop - 0.08, rho - drop + 0.07),
+            *(0.7 * rho, 0.7 * rho - 0.06, 0.7 * rho + 0.05, n_heads),
+        )
         for measure, rho in (
             ("raw", 0.66),
             ("cas", 0.72),
@@ -157,8 +187,8 @@ def _league(n_heads: int) -> pd.DataFrame:
         )
         for tier, drop in (("everywhere", 0.2), ("query", 0.12), ("edge", 0.0))
     ]
-    columns = ["measure", "tier", "spearman", "spearman_low", "spearman_high", "kendall", "n_heads"]
-    return pd.DataFrame(rows, columns=columns)
+    bounded = [f"{name}{end}" for name in ("spearman", "kendall") for end in ("", "_low", "_high")]
+    return pd.DataFrame(rows, columns=["measure", "tier", *bounded, "n_heads"])
 
 
 def _by_template(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from interp.report import canvas, figures
 from interp.report.labels import place_labels
 from interp.report.tidy import (
     colour_limit,
+    finest_tier,
     finite_rows,
     grid,
     largest_effects,
@@ -37,7 +38,7 @@ def tick_labels(axis):
 
 def test_heatmaps_show_every_head_in_its_place(verdicts):
     shuffled = verdicts.sample(frac=1, random_state=0)
-    left, right, *_ = figures.heatmaps(shuffled, thresholds=THRESHOLDS, pair=None).axes
+    left, right, *_ = figures.heatmaps(shuffled, "cas", thresholds=THRESHOLDS, pair=None).axes
     for axes, column in ((left, "cas"), (right, "effect_query")):
         drawn = np.asarray(axes.collections[0].get_array()).reshape(12, 11)
         for row in verdicts.itertuples():
@@ -46,7 +47,7 @@ def test_heatmaps_show_every_head_in_its_place(verdicts):
 
 
 def test_heatmap_colours_are_centred_on_zero_and_clipped(verdicts):
-    left, right, *_ = figures.heatmaps(verdicts, thresholds=THRESHOLDS, pair=None).axes
+    left, right, *_ = figures.heatmaps(verdicts, "cas", thresholds=THRESHOLDS, pair=None).axes
     for axes, column in ((left, "cas"), (right, "effect_query")):
         low, high = axes.collections[0].get_clim()
         assert low == -high
@@ -57,7 +58,7 @@ def test_heatmap_colours_are_centred_on_zero_and_clipped(verdicts):
 def test_cells_without_a_finite_value_are_masked_over_hatching(verdicts):
     broken = verdicts.copy()
     broken.loc[[3, 17], "cas"] = [np.inf, np.nan]
-    left, right, *_ = figures.heatmaps(broken, thresholds=THRESHOLDS, pair=None).axes
+    left, right, *_ = figures.heatmaps(broken, "cas", thresholds=THRESHOLDS, pair=None).axes
     assert np.ma.getmaskarray(left.collections[0].get_array()).ravel().nonzero()[0].tolist() == [
         3,
         17,
@@ -67,9 +68,17 @@ def test_cells_without_a_finite_value_are_masked_over_hatching(verdicts):
     assert np.isfinite(left.collections[0].get_clim()).all()
 
 
+def test_without_a_measure_of_attention_the_effect_is_drawn_alone(verdicts):
+    figure = figures.heatmaps(verdicts, None, thresholds=THRESHOLDS, pair=None)
+    axes, _colour_bar = figure.axes
+    assert axes.get_title() == "Effect at the query"
+    drawn = np.asarray(axes.collections[0].get_array()).ravel()
+    np.testing.assert_array_equal(drawn, verdicts["effect_query"])
+
+
 def test_the_pair_is_outlined_on_both_grids(verdicts):
-    pair = telling_pair(verdicts)
-    for axes in figures.heatmaps(verdicts, thresholds=THRESHOLDS, pair=pair).axes[:2]:
+    pair = telling_pair(verdicts, "cas")
+    for axes in figures.heatmaps(verdicts, "cas", thresholds=THRESHOLDS, pair=pair).axes[:2]:
         corners = [patch.get_xy() for patch in axes.patches]
         assert corners == list(zip(pair["head"], pair["layer"], strict=True))
 
@@ -77,7 +86,7 @@ def test_the_pair_is_outlined_on_both_grids(verdicts):
 @pytest.mark.parametrize(("n_layers", "step"), [(6, 1), (30, 2), (80, 5)])
 def test_ticks_are_thinned_on_deep_models(n_layers, step):
     table = example_run(n_layers, 12).tables["verdicts"]
-    axes = figures.heatmaps(table, thresholds=THRESHOLDS, pair=None).axes[0]
+    axes = figures.heatmaps(table, "cas", thresholds=THRESHOLDS, pair=None).axes[0]
     assert tick_labels(axes.yaxis) == [str(layer) for layer in range(0, n_layers, step)]
 
 
@@ -89,7 +98,7 @@ def test_a_head_that_stands_twice_is_refused(verdicts):
 def test_the_scatter_shows_each_finite_head_once(verdicts):
     broken = verdicts.copy()
     broken.loc[5, "effect_edge"] = np.inf
-    axes = figures.attention_against_effect(broken, matters=0.05).axes[0]
+    axes = figures.attention_against_effect(broken, "cas", "edge", matters=0.05).axes[0]
     drawn = np.asarray(axes.collections[-1].get_offsets())
     kept = broken.drop(index=5)
     np.testing.assert_array_equal(
@@ -99,7 +108,7 @@ def test_the_scatter_shows_each_finite_head_once(verdicts):
 
 
 def test_scatter_intervals_are_those_of_the_table(verdicts):
-    axes = figures.attention_against_effect(verdicts, matters=0.05).axes[0]
+    axes = figures.attention_against_effect(verdicts, "cas", "edge", matters=0.05).axes[0]
     across, upright = (
         {tuple(map(tuple, segment)) for segment in lines.get_segments()}
         for lines in axes.collections[:2]
@@ -114,8 +123,25 @@ def test_scatter_intervals_are_those_of_the_table(verdicts):
     }
 
 
+@pytest.mark.parametrize(
+    ("measure", "tier", "names"),
+    [
+        ("margin", "edge", ["attention: margin", "effect on the edge (share of the gap)"]),
+        ("raw", "query", ["attention: raw", "effect at the query (share of the gap)"]),
+    ],
+)
+def test_the_scatter_shows_the_measure_and_the_tier_that_it_is_told(verdicts, measure, tier, names):
+    axes = figures.attention_against_effect(verdicts, measure, tier, matters=0.05).axes[0]
+    assert [axes.get_xlabel(), axes.get_ylabel()] == names
+    drawn = np.asarray(axes.collections[-1].get_offsets())
+    expected = verdicts[[measure, f"effect_{tier}"]].to_numpy()
+    np.testing.assert_array_equal(drawn[np.lexsort(drawn.T)], expected[np.lexsort(expected.T)])
+    ends = {tuple(segment[:, 0]) for segment in axes.collections[0].get_segments()}
+    assert ends == set(zip(verdicts[f"{measure}_low"], verdicts[f"{measure}_high"], strict=True))
+
+
 def test_the_scatter_names_the_extremes(verdicts):
-    axes = figures.attention_against_effect(verdicts, matters=0.05).axes[0]
+    axes = figures.attention_against_effect(verdicts, "cas", "edge", matters=0.05).axes[0]
     by_edge = verdicts.loc[verdicts["effect_edge"].abs().nlargest(4).index, "label"]
     by_cas = verdicts.nlargest(4, "cas")["label"]
     assert {text.get_text() for text in axes.texts} == {*by_edge, *by_cas}
@@ -175,13 +201,39 @@ def test_a_tier_that_was_not_measured_leaves_no_trace(verdicts):
     assert largest_effects(bare, 10).index.to_list() == largest.to_list()
 
 
+def test_the_finest_tier_is_the_edge_or_else_the_query(verdicts):
+    assert finest_tier(verdicts) == "edge"
+    assert finest_tier(verdicts.assign(effect_everywhere=np.nan)) == "edge"
+    assert finest_tier(verdicts.assign(effect_edge=np.nan)) == "query"
+    assert finest_tier(verdicts.assign(effect_edge=np.nan, effect_everywhere=np.nan)) == "query"
+
+
+@pytest.mark.parametrize(
+    ("measure", "rows"),
+    [
+        ("cas", ["raw attention", "sink-corrected", "CAS"]),
+        ("margin", ["raw attention", "sink-corrected", "margin"]),
+        ("raw", ["raw attention", "sink-corrected"]),
+    ],
+)
+def test_the_pair_is_drawn_by_its_measure_and_the_tiers_measured(verdicts, measure, rows):
+    pair = telling_pair(verdicts.assign(effect_everywhere=np.nan), measure)
+    left, right = figures.telling_pair(pair, measure).axes
+    assert tick_labels(left.yaxis) == rows
+    assert tick_labels(right.yaxis) == ["at the query", "on the edge"]
+    places = np.asarray(left.collections[-1].get_offsets())[:, 0]
+    columns = list(dict.fromkeys(["raw", "sink_corrected", measure]))
+    np.testing.assert_array_equal(np.sort(places), np.sort(pair[columns].to_numpy().ravel()))
+
+
 def test_the_pair_is_a_head_without_effect_and_one_that_matters(verdicts):
-    attends, matters = telling_pair(verdicts).to_dict("records")
+    attends, matters = telling_pair(verdicts, "cas").to_dict("records")
     silent = verdicts[verdicts["reading"] == "attends, no effect seen"]
     on_edge = verdicts[verdicts["reading"] == "attends and matters on that edge"]
     assert attends["cas"] == silent["cas"].max()
     assert abs(matters["effect_edge"]) == on_edge["effect_edge"].abs().max()
-    assert telling_pair(verdicts.assign(reading="neither")) is None
+    assert telling_pair(verdicts.assign(reading="neither"), "cas") is None
+    assert telling_pair(verdicts, None) is None
 
 
 def test_heads_are_ranked_largest_first_with_ties_in_order():
@@ -220,8 +272,8 @@ def test_the_league_has_the_best_measure_on_top(run):
 
 def test_drawing_leaves_nothing_behind(verdicts):
     style, before = dict(plt.rcParams), verdicts.copy()
-    figures.heatmaps(verdicts, thresholds=THRESHOLDS, pair=telling_pair(verdicts))
-    figures.attention_against_effect(verdicts, matters=0.05)
+    figures.heatmaps(verdicts, "cas", thresholds=THRESHOLDS, pair=telling_pair(verdicts, "cas"))
+    figures.attention_against_effect(verdicts, "cas", "edge", matters=0.05)
     assert plt.get_fignums() == []
     assert dict(plt.rcParams) == style
     pd.testing.assert_frame_equal(verdicts, before)

@@ -14,7 +14,7 @@ from interp.report.tidy import telling_pair
 from interp.report.words import answer
 from interp.store import Run
 
-from .example import example_run, failing_run
+from .example import example_run, failing_run, without, without_source
 
 FIGURES = {
     "attention_against_effect",
@@ -88,11 +88,11 @@ def test_the_answer_comes_before_every_figure(report, run):
 
 def test_every_caption_stands_on_the_page(report, run):
     text = Page(report / "report.html").text
-    verdicts, pair = run.tables["verdicts"], telling_pair(run.tables["verdicts"])
+    verdicts, pair = run.tables["verdicts"], telling_pair(run.tables["verdicts"], "cas")
     for caption in (
-        captions.telling_pair(pair),
-        captions.heatmaps(verdicts, thresholds=run.settings["thresholds"], pair=pair),
-        captions.attention_against_effect(verdicts),
+        captions.telling_pair(pair, "cas"),
+        captions.heatmaps(verdicts, "cas", thresholds=run.settings["thresholds"], pair=pair),
+        captions.attention_against_effect(verdicts, "cas", "edge"),
         captions.league(run.tables["league"]),
         captions.behaviour(run.tables["behaviour"]),
     ):
@@ -120,7 +120,7 @@ def test_hostile_text_is_shown_and_makes_no_tag(run, report, tmp_path):
     half_an_emoji = "\ud83d"
     tables = dict(run.tables)
     verdicts = tables["verdicts"]
-    first = telling_pair(verdicts)["label"].iloc[0]
+    first = telling_pair(verdicts, "cas")["label"].iloc[0]
     tables["verdicts"] = verdicts.replace({"label": {first: f"{first}{hostile}"}})
     for name in ("behaviour", "cells", "by_template"):
         tables[name] = tables[name].replace({"template_id": {"beside_knew": hostile}})
@@ -155,6 +155,77 @@ def test_the_table_of_verdicts_has_the_twenty_that_stand_highest(report, run):
     assert sum(f"{label} " in text for label in verdicts["label"]) == 20
 
 
+def headings(page: Page) -> str:
+    """The column headings of the table of heads, in one line."""
+    return page.text.split("verdicts.csv. ")[1].split(" L")[0]
+
+
+@pytest.mark.parametrize(
+    ("missing", "definition", "columns"),
+    [
+        (["cas"], "Margin: attention to the source less", "raw attention margin sink"),
+        (["cas", "margin"], "Raw attention: the probability", "raw attention sink"),
+    ],
+)
+def test_where_the_source_does_not_move_another_measure_stands_everywhere(
+    run, tmp_path, missing, definition, columns
+):
+    own = without(run, *missing)
+    write_report(own, tmp_path)
+    page = Page(tmp_path / "report.html")
+    assert {path.stem for path in (tmp_path / "figures").glob("*.png")} == FIGURES
+    assert all(sentence in page.text for sentence in answer(own))
+    assert definition in page.text
+    assert "because the counterfactual prompts do not move the source" in page.text
+    assert headings(page) == (
+        f"head reading {columns} effect everywhere (%) effect at the query (%) "
+        "effect on the edge (%) p on the edge"
+    )
+    assert "CAS" not in page.text
+    assert "undefined" not in page.text
+    assert "preset own pairs" in page.text
+
+
+def test_without_a_source_the_page_has_effects_alone(run, tmp_path):
+    own = without_source(run)
+    write_report(own, tmp_path)
+    page = Page(tmp_path / "report.html")
+    figures = {path.stem for path in (tmp_path / "figures").glob("*.png")}
+    assert figures == {"behaviour", "heatmaps", "tiers"}
+    assert page.text.count("The pairs name no source, so attention is not scored.") == 1
+    assert headings(page) == "head effect everywhere (%) effect at the query (%) p at the query"
+    for claim in ("CAS", "attends,", "not attend", "without attending", "disagree", "undefined"):
+        assert claim not in page.text
+    text = page.text.split("verdicts.csv")[-1]
+    largest = own.tables["verdicts"].set_index("label")["effect_query"].abs().nlargest(20)
+    assert [label for label in largest.index if f"{label} " in text] == largest.index.to_list()
+    assert sum(f"{label} " in text for label in own.tables["verdicts"]["label"]) == 20
+
+
+def test_a_league_without_rows_may_be_missing(run, tmp_path):
+    """Read again from the disk, an empty table may be none at all."""
+    own = without_source(run)
+    tables = {name: table for name, table in own.tables.items() if name != "league"}
+    pages = []
+    for name, kept in (("empty", own.tables), ("missing", tables)):
+        write_report(Run(settings=own.settings, tables=kept), tmp_path / name)
+        pages.append((tmp_path / name / "report.html").read_bytes())
+    assert pages[0] == pages[1]
+
+
+def test_on_long_contexts_nothing_is_said_of_the_effect_everywhere(run, tmp_path):
+    write_report(without(run, "effect_everywhere"), tmp_path)
+    page = Page(tmp_path / "report.html")
+    assert {path.stem for path in (tmp_path / "figures").glob("*.png")} == FIGURES
+    assert headings(page) == (
+        "head reading raw attention CAS sink effect at the query (%) effect on the edge (%) "
+        "p on the edge"
+    )
+    assert "Not measured: the effect everywhere." in page.text
+    assert "of the gap everywhere" not in page.text
+    assert "72 heads at 2 tiers" in page.text
+
+
 def test_optional_tables_may_be_missing(run, tmp_path):
     tables = {name: table for name, table in run.tables.items() if name != "battery"}
     tables["verdicts"] = tables["verdicts"].assign(reading="neither")
@@ -166,13 +237,13 @@ def test_optional_tables_may_be_missing(run, tmp_path):
 
 
 def test_the_index_links_the_page_of_every_task(run, tmp_path):
-    runs = {"agreement": run, "a task & <more>": failing_run()}
+    runs = {"agreement": run, "a task & <more>": failing_run(), "own": without_source(run)}
     write_index(runs, tmp_path)
     page = Page(tmp_path / "report.html")
     links = [unquote(address) for address in page.addresses if not address.startswith("data:")]
     assert links == [f"{name}/report.html" for name in runs]
-    assert sum(address.startswith("data:image/png") for address in page.addresses) == 1
-    for sentence in [*answer(run), *answer(failing_run())]:
+    assert sum(address.startswith("data:image/png") for address in page.addresses) == 2
+    for sentence in [sentence for each in runs.values() for sentence in answer(each)]:
         assert sentence in page.text
 
 

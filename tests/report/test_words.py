@@ -5,10 +5,11 @@ import itertools
 import pandas as pd
 import pytest
 
-from interp.report import captions, words
+from interp.report import words
 from interp.report.methods import SCOPE_OF_CLAIMS, methods
 from interp.report.spelling import (
     counted,
+    kind,
     listed,
     number,
     of_gap,
@@ -18,55 +19,27 @@ from interp.report.spelling import (
     share_interval,
     visible,
 )
+from interp.store import Run
 
+from .by_hand import ELSEWHERE, FOUR, LEAGUE, NO_EFFECT, ON_EDGE, QUIET, SILENT, heads
 from .example import behaviour, example_run, failing_run
-
-ON_EDGE = "attends and matters on that edge"
-ELSEWHERE = "attends and matters, elsewhere"
-NO_EFFECT = "attends, no effect seen"
-SILENT = "matters, does not attend"
-COLUMNS = ["label", "reading", "raw", "cas", "effect_everywhere", "effect_query", "effect_edge"]
-LEAGUE = pd.DataFrame(
-    [("raw", "edge", 0.6, 0.5, 0.7, 0.4, 4), ("cas", "edge", 0.72, 0.61, 0.8, 0.5, 4)],
-    columns=["measure", "tier", "spearman", "spearman_low", "spearman_high", "kendall", "n_heads"],
-)
-
-
-def heads(*rows):
-    """Verdicts whose intervals reach 0.02 to either side."""
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    for column in ("cas", "effect_everywhere", "effect_query", "effect_edge"):
-        table[f"{column}_low"] = table[column] - 0.02
-        table[f"{column}_high"] = table[column] + 0.02
-    return table
-
-
-FOUR = heads(
-    ("L0H2", "neither", 0.1, -0.01, 0.0, 0.001, 0.0),
-    ("L1H0", SILENT, 0.03, 0.01, 0.18, -0.01, 0.002),
-    ("L2H0", NO_EFFECT, 0.84, 0.57, 0.01, 0.004, -0.003),
-    ("L2H8", ON_EDGE, 0.79, 0.48, 0.46, 0.45, 0.44),
-)
-QUIET = heads(
-    ("L0H0", "neither", 0.1, 0.04, 0.01, 0.03, 0.0), ("L0H1", "neither", 0.1, 0.01, 0, 0, 0)
-)
 
 
 def test_heads_that_attend_are_counted_and_the_most_selective_named():
-    assert words.which_attend(FOUR) == (
+    assert words.which_attend(FOUR, "cas") == (
         "Of 4 heads, 2 attend to the source; the most selective is L2H0 "
         "(CAS 0.57, 95 % interval 0.55 to 0.59), then L2H8 (0.48)."
     )
 
 
 def test_one_head_that_attends_is_not_followed_by_others():
-    assert words.which_attend(FOUR[FOUR["label"] != "L2H0"]) == (
+    assert words.which_attend(FOUR[FOUR["label"] != "L2H0"], "cas") == (
         "Of 3 heads, one attends to the source: L2H8 (CAS 0.48, 95 % interval 0.46 to 0.50)."
     )
 
 
 def test_where_no_head_attends_the_most_selective_is_not_said_to():
-    assert words.which_attend(QUIET) == (
+    assert words.which_attend(QUIET, "cas") == (
         "No head of 2 attends to the source at these thresholds; "
         "the most selective is L0H0 (CAS 0.04, 95 % interval 0.02 to 0.06)."
     )
@@ -95,7 +68,7 @@ def test_where_no_head_matters_the_largest_effect_is_only_reported():
 
 
 def test_disagreement_is_told_in_both_directions_with_the_rank_correlation():
-    assert words.where_they_disagree(FOUR, LEAGUE) == (
+    assert words.where_they_disagree(FOUR, LEAGUE, "cas") == (
         "Attention and effect disagree for 2 heads: "
         "L2H0 attends with no effect seen (CAS 0.57, 1 % of the gap everywhere) and "
         "L1H0 matters without attending (CAS 0.01, 18 % of the gap everywhere); over all 4 heads, "
@@ -110,7 +83,7 @@ def test_of_several_heads_that_disagree_the_most_striking_is_named():
         ("L0H1", NO_EFFECT, 0.4, 0.3, 0.0, 0.012, 0.0),
         ("L1H1", ELSEWHERE, 0.4, 0.3, 0.1, 0.2, 0.0),
     )
-    assert words.where_they_disagree(table, LEAGUE).startswith(
+    assert words.where_they_disagree(table, LEAGUE, "cas").startswith(
         "Attention and effect disagree for 3 heads: 2 attend with no effect seen, L0H1 first "
         "(CAS 0.30, 1 % of the gap at the query) and L1H1 attends and matters elsewhere "
         "(CAS 0.30, 20 % of the gap at the query); "
@@ -119,13 +92,13 @@ def test_of_several_heads_that_disagree_the_most_striking_is_named():
 
 def test_agreement_everywhere_is_said_too():
     table = FOUR[FOUR["reading"] == ON_EDGE]
-    assert words.where_they_disagree(table, LEAGUE).startswith(
+    assert words.where_they_disagree(table, LEAGUE, "cas").startswith(
         "Attention and effect disagree for no head at these thresholds; "
     )
 
 
 def test_each_head_that_disagrees_has_its_sentence():
-    assert words.disagreements(FOUR) == {
+    assert words.disagreements(FOUR, "cas") == {
         "They attend, and no effect is seen": [
             "L2H0 puts 84 % of its attention on the source (CAS 0.57), and no effect is seen: its "
             "effect is 1 % of the gap everywhere, less than 1 % at the query and less than 1 % on "
@@ -139,7 +112,7 @@ def test_each_head_that_disagrees_has_its_sentence():
 
 
 def test_a_tier_that_was_not_measured_is_not_spoken_of():
-    sentences = words.disagreements(FOUR.assign(effect_everywhere=float("nan")))
+    sentences = words.disagreements(FOUR.assign(effect_everywhere=float("nan")), "cas")
     assert sentences["They matter without attending"] == [
         "L1H0 puts 3 % of its attention on the source (CAS 0.01) and matters all the same: its "
         "effect is −1 % of the gap at the query and less than 1 % on the edge."
@@ -149,13 +122,75 @@ def test_a_tier_that_was_not_measured_is_not_spoken_of():
 def test_more_than_five_heads_of_a_kind_are_counted():
     row = (NO_EFFECT, 0.3, 0.2, 0.0, 0.0, 0.0)
     table = heads(*((f"L0H{head}", *row) for head in range(6)))
-    *named, rest = words.disagreements(table)["They attend, and no effect is seen"]
+    *named, rest = words.disagreements(table, "cas")["They attend, and no effect is seen"]
     assert [sentence.split()[0] for sentence in named] == ["L0H0", "L0H1", "L0H2", "L0H3", "L0H4"]
     assert rest == "1 more head of this kind: see the tables."
 
 
+def test_the_margin_stands_where_no_counterfactual_moves_the_source():
+    table = FOUR.rename(columns=lambda name: name.replace("cas", "margin"))
+    league = LEAGUE.replace({"cas": "margin"})
+    assert words.which_attend(table, "margin") == (
+        "Of 4 heads, 2 attend to the source; the most selective is L2H0 "
+        "(margin 0.57, 95 % interval 0.55 to 0.59), then L2H8 (0.48)."
+    )
+    assert words.where_they_disagree(table, league, "margin") == (
+        "Attention and effect disagree for 2 heads: "
+        "L2H0 attends with no effect seen (margin 0.57, 1 % of the gap everywhere) and "
+        "L1H0 matters without attending (margin 0.01, 18 % of the gap everywhere); over all 4 "
+        "heads, margin and the effect on the edge have a rank correlation of 0.72 "
+        "(95 % interval 0.61 to 0.80)."
+    )
+
+
+def test_raw_attention_is_not_called_selective_nor_said_twice():
+    table = FOUR.assign(raw_low=FOUR["raw"] - 0.02, raw_high=FOUR["raw"] + 0.02)
+    assert words.which_attend(table, "raw") == (
+        "Of 4 heads, 2 attend to the source; the most attentive is L2H0 "
+        "(raw attention 0.84, 95 % interval 0.82 to 0.86), then L2H8 (0.79)."
+    )
+    assert words.disagreements(table, "raw")["They attend, and no effect is seen"] == [
+        "L2H0 puts 84 % of its attention on the source, and no effect is seen: its effect is 1 % "
+        "of the gap everywhere, less than 1 % at the query and less than 1 % on the edge."
+    ]
+    assert words.where_they_disagree(table, LEAGUE, "raw").endswith(
+        "over all 4 heads, raw attention and the effect on the edge have a rank correlation of "
+        "0.60 (95 % interval 0.50 to 0.70)."
+    )
+
+
+def test_without_an_edge_the_rank_correlation_is_that_at_the_query():
+    table = FOUR[FOUR["reading"] == SILENT].assign(effect_edge=float("nan"))
+    league = pd.concat([LEAGUE, LEAGUE.assign(tier="query", spearman=0.57)])
+    assert words.where_they_disagree(table, league, "cas") == (
+        "Attention and effect disagree for 1 head: L1H0 matters without attending "
+        "(CAS 0.01, 18 % of the gap everywhere); over all 4 heads, CAS and the effect at the "
+        "query have a rank correlation of 0.57 (95 % interval 0.61 to 0.80)."
+    )
+
+
+@pytest.mark.parametrize("league", [pd.DataFrame(), LEAGUE[LEAGUE["measure"] == "raw"]])
+def test_without_its_row_in_the_league_no_correlation_is_spoken_of(league):
+    assert words.where_they_disagree(FOUR[FOUR["reading"] == ON_EDGE], league, "cas") == (
+        "Attention and effect disagree for no head at these thresholds."
+    )
+
+
+def test_without_a_source_the_answer_is_about_effects_alone():
+    names = ("raw", "margin", "cas")
+    missing = dict.fromkeys(
+        (*names, *(f"{name}_low" for name in names), "effect_edge"), float("nan")
+    )
+    run = Run(settings={}, tables={"verdicts": FOUR.assign(**missing), "league": pd.DataFrame()})
+    assert words.answer(run) == [
+        "The pairs name no source, so attention is not scored.",
+        "Of 4 heads, 2 matter when removed; of these L2H8 has the largest effect at the query, "
+        "45 % of the gap (95 % interval 43 % to 47 %), then L1H0 (−1 %).",
+    ]
+
+
 def test_no_sentence_calls_a_head_idle(run):
-    by_kind = words.disagreements(run.tables["verdicts"])
+    by_kind = words.disagreements(run.tables["verdicts"], "cas")
     spoken = " ".join([*words.answer(run), *itertools.chain(*by_kind.values())])
     assert "no effect seen" in spoken
     assert "idle" not in spoken
@@ -206,28 +241,12 @@ def test_small_words():
         "a and b",
         "a, b and c",
     ]
+    assert [kind(name) for name in ("raw", "margin", "cas")] == ["raw", "margin", "CAS"]
     assert [counted(1, "head"), counted(5120, "head")] == ["1 head", "5,120 heads"]
 
 
 def test_what_cannot_be_seen_is_spelt_out():
     assert visible("a\n\u200b\xa0\ud83d<b>é") == "a\\n\\u200b\\xa0\\ud83d<b>é"
-
-
-def test_the_heatmap_caption_gives_clip_and_missing_cells():
-    table = pd.DataFrame(
-        {
-            "label": [f"L0H{head}" for head in range(5)],
-            "cas": [0.0, 0.1, -0.3, float("nan"), float("inf")],
-            "effect_query": [0.0, 0.01, 0.02, 0.0, float("nan")],
-        }
-    )
-    caption = captions.heatmaps(table, thresholds={"attends": 0.05, "matters": 0.05}, pair=None)
-    # 99th percentile of 0, 0.1, 0.3: 98 % of the way from 0.1 to 0.3
-    assert "±0.30 and ±5.0 %; the largest magnitudes are 0.30 and 2 %." in caption
-    assert caption.endswith(
-        "Hatched on the left: 2 cells without a finite value. "
-        "Hatched on the right: 1 cell without a finite value."
-    )
 
 
 def test_the_methods_statement_has_what_a_reader_needs(run):

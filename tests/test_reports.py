@@ -1,0 +1,112 @@
+"""The figures that reports/README.md quotes are those of the committed tables."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from interp.contrast import NO_EFFECT, ON_EDGE, SILENT
+from interp.store import Run
+
+REPORTS = Path(__file__).parents[1] / "reports"
+TASKS = ("agreement", "coreference", "long_range")
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return {task: Run.load(REPORTS / "smollm2-135m" / task) for task in TASKS}
+
+
+def heads(run):
+    return run.tables["verdicts"].set_index("label")
+
+
+def rho(run, measure, tier):
+    row = run.tables["league"].set_index(["measure", "tier"]).loc[(measure, tier)]
+    return f"{row['spearman']:.2f} ({row['spearman_low']:.2f} to {row['spearman_high']:.2f})"
+
+
+def count(run, reading):
+    return int((run.tables["verdicts"]["reading"] == reading).sum())
+
+
+def sentences(runs):
+    """Every statement with a figure in it, made from the tables."""
+    agreement, coreference, long_range = (heads(runs[task]) for task in TASKS)
+    subject, second, decoy, other = (agreement.loc[x] for x in ("L26H0", "L27H8", "L27H0", "L25H4"))
+    yield (
+        f"L26H0 (CAS {subject['cas']:.2f}) and L27H8 ({second['cas']:.2f}) follow the subject, and "
+        f"over that edge come {subject['effect_edge']:.0%} and {second['effect_edge']:.0%} of the "
+        "behaviour."
+    )
+    yield (
+        f"L27H0 looks as good (raw attention {decoy['raw']:.2f}, CAS {decoy['cas']:.2f}) and "
+        f"exchanging it changes {abs(decoy['effect_query']):.1%}."
+    )
+    yield (
+        f"L25H4 puts {other['raw']:.2f} of its attention on the subject, and without it goes "
+        f"{other['effect_query']:.0%}."
+    )
+    leader, looker = coreference.loc["L25H1"], coreference.loc["L24H4"]
+    yield (
+        f"L25H1 has the largest effect ({leader['effect_query']:.0%} at the query), "
+        f"{leader['effect_edge']:.0%} of it over the edge, with CAS {leader['cas']:.2f}."
+    )
+    yield (
+        f"The most selective head, L24H4 (CAS {looker['cas']:.2f}), has an effect of "
+        f"{looker['effect_query']:.0%} ({looker['effect_query_low']:.0%} to "
+        f"{looker['effect_query_high']:.0%})."
+    )
+    induction = long_range.loc["L18H6"]
+    score = runs["long_range"].tables["battery"].set_index("label").loc["L18H6", "induction"]
+    yield (
+        f"L18H6, the first induction head of the battery ({score:.2f}), is also the most selective "
+        f"here (CAS {induction['cas']:.2f}) and the one that matters most "
+        f"({induction['effect_edge']:.0%} over the edge)."
+    )
+    rival = long_range.loc["L24H4"]
+    yield f"L24H4 works against it ({rival['effect_query']:.0%} at the query)."
+    for task in TASKS:
+        run = runs[task]
+        gap = run.settings["gap"]
+        yield (
+            f"{task}: gap {gap:.2f} logits; {count(run, ON_EDGE)} heads attend and matter on that "
+            f"edge, {count(run, NO_EFFECT)} attend with no effect seen, {count(run, SILENT)} matter "
+            f"without attending; rank agreement of CAS with the effect on the edge "
+            f"{rho(run, 'cas', 'edge')}, of raw attention {rho(run, 'raw', 'edge')}."
+        )
+
+
+def results():
+    text = (REPORTS / "README.md").read_text()
+    found = re.search(r"<!-- results -->(.*)<!-- end of results -->", text, re.DOTALL)
+    return " ".join(found[1].replace("*", "").split())
+
+
+def test_each_statement_is_that_of_the_tables(runs):
+    text = results()
+    for sentence in sentences(runs):
+        assert sentence.replace("-", "−", 0) in text, sentence
+
+
+def test_no_figure_stands_there_without_a_table(runs):
+    text = results()
+    for sentence in sentences(runs):
+        text = text.replace(sentence, "")
+    text = re.sub(r"L\d+H\d+|SmolLM2-135M", "", text)
+    assert re.findall(r"\d+", text) == []
+
+
+def test_committed_pages_are_small_and_per_item_tables_are_left_out():
+    for page in REPORTS.glob("smollm2-135m/**/report.html"):
+        assert page.stat().st_size < 2_000_000
+    assert "*.parquet" in (REPORTS.parent / ".gitignore").read_text()
+
+
+def test_the_summary_counts_what_the_verdicts_say(runs):
+    summary = pd.read_csv(REPORTS / "smollm2-135m" / "summary.csv").set_index("task")
+    for task, run in runs.items():
+        reading = run.tables["verdicts"]["reading"]
+        assert summary.loc[task, "attend"] == reading.str.startswith("attends").sum()
+        assert summary.loc[task, "matter"] == reading.str.contains("matters").sum()
