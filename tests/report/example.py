@@ -117,7 +117,15 @@ def cells() -> pd.DataFrame:
             for source, distractor in (("singular", "plural"), ("plural", "singular"))
         ],
         columns=[
-            *("template_id", "cell", "n_items", "logit_difference", "low", "high", "accuracy")
+            *(
+                "template_id",
+                "cell",
+                "n_items",
+                "logit_difference",
+                "logit_difference_low",
+                "logit_difference_high",
+                "accuracy",
+            )
         ],
     )
 
