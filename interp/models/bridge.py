@@ -2,21 +2,27 @@
 
 from typing import Any
 
+from interp.models.adapters import ADAPTERS, boot_with_adapter
+from interp.models.seam import sew
+
 
 def boot(module: Any, tokenizer: Any, *, name: str) -> Any:
-    """A `TransformerBridge` around a loaded model, which is changed in place.
+    """A `TransformerBridge` in eval mode around a loaded model, which is changed in place.
+
+    Every edit at a head's scores, pattern, z, query, key or value acts, or is refused.
 
     Raises:
-        ValueError: TransformerLens has no adapter for this family.
+        ValueError: neither TransformerLens nor we have an adapter for this family.
     """
     from transformer_lens.model_bridge import TransformerBridge
 
-    if module.get_output_embeddings() is None:
-        raise ValueError(
-            f"TransformerLens has no adapter for {type(module).__name__}, a model without a "
-            "language-model head; use `model.plain`, which runs the same attention and hooks."
-        )
     module.set_attn_implementation("eager")
-    bridge = TransformerBridge.boot_transformers(name, hf_model=module, tokenizer=tokenizer)
+    architecture = type(module).__name__
+    if architecture in ADAPTERS:
+        bridge = boot_with_adapter(module, tokenizer, name=name)
+    else:
+        module.config.architectures = [architecture]
+        bridge = TransformerBridge.boot_transformers(name, hf_model=module, tokenizer=tokenizer)
     bridge.eval()
+    sew(bridge)
     return bridge
