@@ -2,27 +2,56 @@
 
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from interp.guards import same_output_probe
 from interp.models.adapters import ADAPTERS, boot_with_adapter
 from interp.models.seam import sew
+from interp.models.strict import StrictBridge
 
 
-def boot(module: Any, tokenizer: Any, *, name: str) -> Any:
-    """A `TransformerBridge` in eval mode around a loaded model, which is changed in place.
+def boot(module: Any, tokenizer: Any, *, name: str) -> StrictBridge:
+    """A bridge in eval mode around a loaded model, which is changed in place.
 
-    Every edit at a head's scores, pattern, z, query, key or value acts, or is refused.
+    It is TransformerLens's `TransformerBridge`. Every edit of a head's scores, pattern, z, query,
+    key or value acts or is refused, and so is everything else that would pass in silence.
 
     Raises:
-        ValueError: neither TransformerLens nor we have an adapter for this family.
+        ValueError: there is no adapter for this family, or the bridge computes other logits than
+            the model itself.
     """
-    from transformer_lens.model_bridge import TransformerBridge
-
+    module.eval()
+    ids = torch.arange(1, 5, device=module.device)[None]
+    options = {"decoder_input_ids": ids} if module.config.is_encoder_decoder else {}
+    with torch.no_grad():
+        expected = logits_of(module(input_ids=ids, **options))
     module.set_attn_implementation("eager")
-    architecture = type(module).__name__
-    if architecture in ADAPTERS:
-        bridge = boot_with_adapter(module, tokenizer, name=name)
-    else:
-        module.config.architectures = [architecture]
-        bridge = TransformerBridge.boot_transformers(name, hf_model=module, tokenizer=tokenizer)
+    bridge = _booted(module, tokenizer, name)
+    # boot_transformers names its own class, and both have the same attributes.
+    bridge.__class__ = StrictBridge
     bridge.eval()
     sew(bridge)
+    same_output_probe(lambda ids: expected, lambda ids: bridge(ids, **options), ids)
     return bridge
+
+
+def logits_of(output: Any) -> Tensor:
+    """A model's logits; the final hidden states of one without a head."""
+    logits: Tensor = output.logits if hasattr(output, "logits") else output.last_hidden_state
+    return logits
+
+
+def _booted(module: Any, tokenizer: Any, name: str) -> Any:
+    from transformer_lens.model_bridge import TransformerBridge
+
+    architecture = type(module).__name__
+    if architecture in ADAPTERS:
+        return boot_with_adapter(module, tokenizer, name=name)
+    if module.get_output_embeddings() is None:
+        raise ValueError(
+            f"there is no bridge for {architecture}, a model without a language-model head; use "
+            "`model.plain`, which runs the same attention and hooks."
+        )
+    module.config.architectures = [architecture]
+    return TransformerBridge.boot_transformers(name, hf_model=module, tokenizer=tokenizer)

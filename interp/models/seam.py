@@ -6,7 +6,7 @@ hook points on the way, so that what a hook returns is what the computation goes
 """
 
 import weakref
-from functools import partial
+from types import MethodType
 from typing import Any
 
 import torch
@@ -33,8 +33,8 @@ def sew(bridge: Any) -> None:
     for component in delegating:
         for module in component.original_component.modules():
             _COMPONENT_OF[module] = weakref.ref(component)
-            if hasattr(module, "_attn"):  # GPT-Neo knows no registry
-                module._attn = partial(_gpt_neo_attention, weakref.ref(module))
+            if type(module).__name__ == "GPTNeoSelfAttention":  # asks no registry
+                module._attn = MethodType(_gpt_neo_attention, module)
     model = bridge.original_model
     if delegating and model._can_set_attn_implementation():
         model.set_attn_implementation(_NAME)
@@ -64,6 +64,8 @@ def _delegates(part: nn.Module) -> bool:
 def _answer(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]
 ) -> Tensor:
+    if module not in _COMPONENT_OF:
+        raise ValueError("this bridge is a copy of another; boot a copy of the model instead.")
     component = _COMPONENT_OF[module]()
 
     def fire(name: str, tensor: Tensor) -> Tensor:
@@ -76,19 +78,18 @@ def _answer(
 
 
 def _gpt_neo_attention(
-    module: "weakref.ref[Any]",
+    module: Any,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None = None,
 ) -> tuple[Tensor, None]:
     """GPT-Neo's unscaled attention, causal or local, for its own `_attn`."""
-    owner = module()
     n_query, n_key = query.shape[-2], key.shape[-2]
-    mask = owner.bias[:, :, n_key - n_query : n_key, :n_key]
+    mask = module.bias[:, :, n_key - n_query : n_key, :n_key]
     if attention_mask is not None:
         mask = mask & (attention_mask == 0)
-    return _answer(owner, query, key, value, {"scale": 1.0, "mask": mask}), None
+    return _answer(module, query, key, value, {"scale": 1.0, "mask": mask}), None
 
 
 def _show_only(hook_point: Any, tensor: Tensor, name: str) -> Tensor:
