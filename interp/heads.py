@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias, Union
+from typing import NamedTuple, TypeAlias
 
 _SPELLINGS = re.compile(
     r"L(?P<layer>\d+)H(?P<head>\d+)|(?P<layer_>\d+)\.(?P<head_>\d+)", re.IGNORECASE
@@ -42,10 +42,10 @@ class KVHead(NamedTuple):
         return f"{self.label} ({queries})"
 
 
-HeadSpec: TypeAlias = Union[str, tuple[int, int], Iterable["str | tuple[int, int]"]]
+HeadSpec: TypeAlias = str | tuple[int, int] | Iterable["str | tuple[int, int]"]
 """One head or several, each as `"9.6"`, `"L9H6"`, `(9, 6)` or a `Head`."""
 
-KVHeadSpec: TypeAlias = Union[str, KVHead, Iterable["str | KVHead"]]
+KVHeadSpec: TypeAlias = str | KVHead | Iterable["str | KVHead"]
 """One key/value head or several, each as `"L9KV0"` or a `KVHead`."""
 
 
@@ -74,7 +74,7 @@ def as_heads(heads: HeadSpec) -> list[Head]:
         ValueError: none was named, or something that is no head's name.
     """
     single = isinstance(heads, str) or _is_pair(heads)
-    named = sorted({_as_head(head) for head in ([heads] if single else heads)})  # type: ignore[list-item]  # a pair is one head
+    named = sorted({_as_head(head) for head in ([heads] if single else heads)})
     if not named:
         raise ValueError('expected one head or more, such as ["L3H5", "3.6"], got none.')
     return named
@@ -89,7 +89,7 @@ def as_kv_heads(kv_heads: KVHeadSpec) -> list[KVHead]:
         ValueError: none was named, or something that is no key/value head's name.
     """
     single = isinstance(kv_heads, str | KVHead)
-    named = sorted({_as_kv_head(kv_head) for kv_head in ([kv_heads] if single else kv_heads)})  # type: ignore[list-item]  # a KVHead is one
+    named = sorted({_as_kv_head(kv_head) for kv_head in ([kv_heads] if single else kv_heads)})
     if not named:
         raise ValueError('expected one key/value head or more, such as "L3KV0", got none.')
     return named

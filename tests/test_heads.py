@@ -29,7 +29,7 @@ def test_a_head_out_of_range_names_the_limits_and_the_nearest():
 def test_no_head_at_all_says_what_was_expected():
     with pytest.raises(ValueError) as error:
         parse_head("head 3", n_layers=3, n_heads=3)
-    assert str(error.value) == "expected a head such as \"L3H5\" or \"3.5\", got 'head 3'."
+    assert str(error.value) == 'expected a head such as "L3H5" or "3.5", got \'head 3\'.'
 
 
 def test_the_nearest_name_is_found_or_nothing():

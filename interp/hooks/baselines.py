@@ -1,7 +1,7 @@
 """What an ablated head gives instead: a value, chosen by name."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,6 +10,7 @@ from torch import Tensor
 from interp.hooks.selection import Cache, cached, donated, point
 
 
+@runtime_checkable
 class Baseline(Protocol):
     """Gives, for a layer's z, what stands there instead: a tensor of the same shape."""
 
@@ -20,7 +21,7 @@ class Baseline(Protocol):
 
 @dataclass(frozen=True)
 class Zero:
-    """Nothing. Also takes away what the head always writes, so it can move a head that is a bias."""
+    """Nothing. That also removes what the head writes on every prompt, as a bias would."""
 
     def replacement(
         self, layer: int, z: Float[Tensor, "batch pos head d_head"]

@@ -33,7 +33,7 @@ def direct(
     Source: Wang et al. 2022, arXiv:2211.00593; they run with live MLPs.
     """
     sending = as_heads(senders)
-    pairs = []
+    pairs: list[HookPair] = []
     for layer in range(sending[0].layer, bridge.cfg.n_layers):
         numbers = tuple(head.head for head in sending if head.layer == layer)
         pairs.append(

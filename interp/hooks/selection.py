@@ -1,7 +1,7 @@
 """What every hook shares: names of hook points, which heads and positions, tensors of a cache."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from jaxtyping import Bool
@@ -10,11 +10,17 @@ from torch import Tensor
 HookPair: TypeAlias = tuple[str, Callable[..., Tensor]]
 """A hook point's name and `function(tensor, hook) -> tensor`."""
 
-Cache: TypeAlias = Mapping[str, Tensor]
-"""What `bridge.run_with_cache` gives beside the logits: tensors by hook name."""
-
 Positions: TypeAlias = Sequence[int] | Tensor | None
-"""Positions in every prompt (−1 is the last), or a truth value for each `[batch, pos]`; None: all."""
+"""Positions in every prompt (−1 is the last), or truth values `[batch, pos]`; None means all."""
+
+
+@runtime_checkable
+class Cache(Protocol):
+    """What `bridge.run_with_cache` gives beside the logits, or a dict of tensors by hook name."""
+
+    def __getitem__(self, name: str, /) -> Tensor: ...
+
+    def __iter__(self) -> Iterator[str]: ...
 
 
 def point(layer: int, name: str) -> str:

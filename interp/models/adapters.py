@@ -45,7 +45,7 @@ class DistilBert(ArchitectureAdapter):  # type: ignore[misc]  # untyped library
         cfg.final_rms = cfg.gated_mlp = cfg.attn_only = False
         cfg.attention_dir = "bidirectional"
         self.supports_fold_ln = False
-        self.weight_processing_conversions = {}
+        self.weight_processing_conversions: dict[str, Any] = {}
         attention = {"q": "q_lin", "k": "k_lin", "v": "v_lin", "o": "out_lin"}
         self.component_mapping = {
             "embed": EmbeddingBridge(name="distilbert.embeddings.word_embeddings"),

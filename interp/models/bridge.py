@@ -4,11 +4,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformer_lens.model_bridge import TransformerBridge
 
-from interp.guards import same_output_probe
 from interp.models.adapters import ADAPTERS, boot_with_adapter
 from interp.models.seam import sew
 from interp.models.strict import StrictBridge
+from interp.probes import same_output_probe
 
 
 def boot(module: Any, tokenizer: Any, *, name: str) -> StrictBridge:
@@ -27,8 +28,8 @@ def boot(module: Any, tokenizer: Any, *, name: str) -> StrictBridge:
     with torch.no_grad():
         expected = logits_of(module(input_ids=ids, **options))
     module.set_attn_implementation("eager")
-    bridge = _booted(module, tokenizer, name)
-    # boot_transformers names its own class, and both have the same attributes.
+    bridge: StrictBridge = _booted(module, tokenizer, name)
+    # TransformerLens boots only its own class; ours has the same attributes.
     bridge.__class__ = StrictBridge
     bridge.eval()
     sew(bridge)
@@ -43,8 +44,6 @@ def logits_of(output: Any) -> Tensor:
 
 
 def _booted(module: Any, tokenizer: Any, name: str) -> Any:
-    from transformer_lens.model_bridge import TransformerBridge
-
     architecture = type(module).__name__
     if architecture in ADAPTERS:
         return boot_with_adapter(module, tokenizer, name=name)

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 
 from interp.encode import Batch, encode
-from interp.guards import same_output_probe
 from interp.heads import Head, all_heads, parse_head
 from interp.items import Item
 from interp.models.plain import Plain
 from interp.models.prefix import Prefix, resolve_prefix
+from interp.probes import same_output_probe
 from interp.tokens import Tokens, prompt_tokens
 
 
