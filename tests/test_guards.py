@@ -125,8 +125,8 @@ def test_a_filter_that_matches_nothing_is_an_error(bridge):
         with pytest.raises(
             ValueError,
             match=exactly(
-                f"the filter is_misspelt matches none of the {len(bridge.hook_dict)} hook points; "
-                "see bridge.hook_dict."
+                f"the filter is_misspelt matches none of the {len(bridge.hook_dict)} hook "
+                "points; see bridge.hook_dict."
             ),
         ):
             attempt()
@@ -167,9 +167,9 @@ def test_a_tensor_that_would_be_broadcast_is_an_error(bridge):
     with pytest.raises(
         ValueError,
         match=exactly(
-            "the hook at blocks.0.attn.o.hook_in must return shape (2, 6, 4, 8) and torch.float32, "
-            "got (1, 6, 4, 8) and torch.float32; a smaller tensor would be broadcast, so expand it "
-            "if that is meant."
+            "the hook at blocks.0.attn.o.hook_in must return shape (2, 6, 4, 8) and "
+            "torch.float32, got (1, 6, 4, 8) and torch.float32; a smaller tensor "
+            "would be broadcast, so expand it if that is meant."
         ),
     ):
         bridge.run_with_hooks(

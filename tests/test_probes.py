@@ -24,8 +24,8 @@ def test_attention_without_a_mask_leaks():
     with pytest.raises(
         ValueError,
         match=exactly(
-            f"changing the last token moves earlier outputs by {moved:.3g}: this attends to the "
-            "future; check its mask."
+            f"changing the last token moves earlier outputs by {moved:.3g}: this "
+            "attends to the future; check its mask."
         ),
     ):
         leak_probe(lambda ids: attend(ids, mask=None), prompts())

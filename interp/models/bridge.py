@@ -7,7 +7,7 @@ from torch import Tensor
 from transformer_lens.model_bridge import TransformerBridge
 
 from interp.models.adapters import ADAPTERS, boot_with_adapter
-from interp.models.seam import sew
+from interp.models.seam import pass_cache_on, sew
 from interp.models.strict import StrictBridge
 from interp.probes import same_output_probe
 
@@ -33,6 +33,7 @@ def boot(module: Any, tokenizer: Any, *, name: str) -> StrictBridge:
     bridge.__class__ = StrictBridge
     bridge.eval()
     sew(bridge)
+    pass_cache_on(bridge)
     same_output_probe(lambda ids: expected, lambda ids: bridge(ids, **options), ids)
     return bridge
 

@@ -151,9 +151,9 @@ def test_an_edit_that_cannot_act_is_refused_by_name_and_reading_is_not(booted, p
     with pytest.raises(
         ValueError,
         match=exactly(
-            f"an edit of {name} cannot act on this model, which has used the value before the hook "
-            "sees it; edit hook_pattern, hook_z, hook_q, hook_k or hook_v of the same attention "
-            "instead."
+            f"an edit of {name} cannot act on this model, which has used the value "
+            "before the hook sees it; edit hook_pattern, hook_z, hook_q, hook_k or "
+            "hook_v of the same attention instead."
         ),
     ):
         bridge.run_with_hooks(prompts(), fwd_hooks=[(name, edit)])
@@ -174,7 +174,7 @@ def test_edits_act_when_the_library_rewrites_the_weights(tokenizer):
 
 # TransformerLens hands its cache on under a name that transformers will drop in 5.40.
 @pytest.mark.filterwarnings("ignore:`past_key_values` is deprecated:FutureWarning")
-@pytest.mark.parametrize("family", ["opt", "gpt_neo", "gptj", "llama"])
+@pytest.mark.parametrize("family", ["opt", "gpt_neo", "gptj", "llama", "gpt2", "mpt", "gemma3"])
 def test_generation_with_a_cache_gives_the_models_own_tokens(booted, family):
     model, bridge = booted(family)
     ids = prompts(1)
