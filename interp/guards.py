@@ -24,14 +24,16 @@ def run(bridge: Any, ids: Int[Tensor, "batch pos"], fwd_hooks: Hooks, **options:
     """`bridge.run_with_hooks`, or an error where that would do less than it says.
 
     The first time that a kind of hook point is used on a bridge, an edit of our own is tried
-    there on the same prompts.
+    there on the same prompts. Options are the model's further inputs, such as `attention_mask`.
 
     Raises:
         ValueError: a name or filter matches no hook point, a hook never fired or returned another
             shape, or edits of this kind of point do not reach the output.
     """
     for name in check_names(bridge, [name for name, _ in fwd_hooks]):
-        if _kind(name) not in _ACTING.setdefault(bridge, set()) and edit_acts(bridge, ids, name):
+        if _kind(name) not in _ACTING.setdefault(bridge, set()) and edit_acts(
+            bridge, ids, name, **options
+        ):
             _ACTING[bridge].add(_kind(name))
     watch = Watch(fwd_hooks)
     output = bridge.run_with_hooks(ids, fwd_hooks=watch.pairs, **options)
@@ -55,7 +57,7 @@ class Watch:
     def check_fired(self) -> None:
         """Raise a ValueError that names the hooks that were not called."""
         if self._silent:
-            names = ", ".join(str(name) for name in self._silent.values())
+            names = ", ".join(getattr(name, "__name__", name) for name in self._silent.values())
             raise ValueError(
                 f"the hooks at {names} never fired, so they changed nothing; this model does not "
                 "pass there, or the block was left before it ran."
@@ -99,7 +101,7 @@ def attached_hooks(bridge: Any) -> list[str]:
     return sorted({point.name for point in bridge.hook_dict.values() if point.has_hooks()})
 
 
-def edit_acts(bridge: Any, ids: Int[Tensor, "batch pos"], name: str) -> bool:
+def edit_acts(bridge: Any, ids: Int[Tensor, "batch pos"], name: str, **options: Any) -> bool:
     """Whether an edit at a hook point moves the output; False when these prompts cannot show it.
 
     The tensor found there is turned round along its last axis. It shows nothing if that leaves it
@@ -120,8 +122,8 @@ def edit_acts(bridge: Any, ids: Int[Tensor, "batch pos"], name: str) -> bool:
 
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that the edit is discarded: we say so
-        intact = bridge(ids)
-        edited = bridge.run_with_hooks(ids, fwd_hooks=[(name, turned_round)])
+        intact = bridge(ids, **options)
+        edited = bridge.run_with_hooks(ids, fwd_hooks=[(name, turned_round)], **options)
     if not torch.equal(intact, edited):
         return True
     if not is_changed or _writes_nothing(bridge, name):

@@ -206,3 +206,14 @@ def test_one_token_shows_nothing_of_patterns_and_is_no_false_alarm(bridge):
     name = "blocks.0.attn.hook_pattern"
     assert guards.edit_acts(bridge, prompts(length=1), name) is False
     assert guards.edit_acts(bridge, prompts(), name) is True
+
+
+def test_further_inputs_of_the_model_reach_the_run_and_its_probe(tokenizer):
+    """Padding, and a decoder's own prompt."""
+    bart = boot(tiny_model("bart"), tokenizer, name="tiny")
+    ids, mask = prompts(), torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]])
+    pairs = [("decoder_blocks.0.cross_attn.hook_pattern", halved)]
+    options = {"decoder_input_ids": ids.flip(0), "attention_mask": mask}
+    edited = guards.run(bart, ids, pairs, **options)
+    assert torch.equal(edited, bart.run_with_hooks(ids, fwd_hooks=pairs, **options))
+    assert not torch.equal(edited, bart(ids, **options))

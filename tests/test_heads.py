@@ -58,7 +58,7 @@ def test_heads_named_in_any_way_come_in_order():
     assert as_heads(["2.10", (2, 2), Head(0, 3)]) == [Head(0, 3), Head(2, 2), Head(2, 10)]
 
 
-@pytest.mark.parametrize("heads", ["L3KV5", (1, -2), [(1, 2, 3)], [1, 2], KVHead(1, 2), [3.5]])
+@pytest.mark.parametrize("heads", ["L3KV5", (1, -2), ["1.2", "head 3"], KVHead(1, 2)])
 def test_what_names_no_head_is_refused(heads):
     with pytest.raises(ValueError, match=r'^expected a head such as "L3H5" or "3\.5", got '):
         as_heads(heads)
@@ -80,7 +80,7 @@ def test_several_heads_out_of_range_name_the_limits():
 def test_key_value_heads_have_names_of_their_own():
     assert as_kv_heads("L9KV0") == as_kv_heads([KVHead(9, 0)]) == [KVHead(9, 0)]
     assert KVHead(9, 0).label == "L9KV0"
-    for query_head in ("9.0", (9, 0), "L9H0"):
+    for query_head in ("9.0", "L9H0"):
         with pytest.raises(ValueError, match=r'^expected a key/value head such as "L3KV0", got '):
             as_kv_heads([query_head])
 

@@ -34,7 +34,13 @@ def boot(module: Any, tokenizer: Any, *, name: str) -> StrictBridge:
     bridge.eval()
     sew(bridge)
     pass_cache_on(bridge)
-    same_output_probe(lambda ids: expected, lambda ids: bridge(ids, **options), ids)
+    try:
+        same_output_probe(lambda ids: expected, lambda ids: bridge(ids, **options), ids)
+    except ValueError as error:
+        raise ValueError(
+            f"TransformerLens computes {type(module).__name__} otherwise than transformers does, "
+            f"so there is no bridge for it: {error}"
+        ) from error
     return bridge
 
 

@@ -37,6 +37,7 @@ def sew(bridge: Any) -> None:
             if type(module).__name__ == "GPTNeoSelfAttention":  # asks no registry
                 module._attn = MethodType(_gpt_neo_attention, module)
     model = bridge.original_model
+    # Asked first, because transformers only logs it when a family has no registry.
     if delegating and model._can_set_attn_implementation():
         model.set_attn_implementation(_NAME)
     refuse_lost_edits(bridge)
@@ -113,13 +114,22 @@ def _show_only(hook_point: Any, tensor: Tensor, name: str) -> Tensor:
     before = tensor.clone()
     shown = hook_point(tensor)
     for after in (tensor, shown):
-        if not isinstance(after, Tensor) or not torch.equal(after, before):
+        if not _is_same(after, before):
             raise ValueError(
                 f"an edit of {hook_point.name or name} cannot act on this model, which has used "
                 "the value before the hook sees it; edit hook_pattern, hook_z, hook_q, hook_k or "
                 "hook_v of the same attention instead."
             )
     return tensor
+
+
+def _is_same(after: Any, before: Tensor) -> bool:
+    """Whether a hook left a value as it was; −inf and NaN are values like others."""
+    return (
+        isinstance(after, Tensor)
+        and after.shape == before.shape
+        and torch.allclose(after, before, rtol=0, atol=0, equal_nan=True)
+    )
 
 
 register(_NAME, _answer)

@@ -163,13 +163,21 @@ def test_an_edit_that_cannot_act_is_refused_by_name_and_reading_is_not(booted, p
 
 
 def test_edits_act_when_the_library_rewrites_the_weights(tokenizer):
-    model = tiny_model("opt")
-    bridge = boot(copy.deepcopy(model), tokenizer, name="tiny")
+    """In compatibility mode: without a pattern there is no z, and the logits are others."""
+    bridge = boot(tiny_model("opt"), tokenizer, name="tiny")
     bridge.enable_compatibility_mode()
-    edited = bridge.run_with_hooks(prompts(), fwd_hooks=[("blocks.0.attn.hook_pattern", zeroed)])
-    # The library folds value biases, which a zeroed pattern then takes along, and centres logits.
-    effect = (edited - bridge(prompts())).log_softmax(-1)
-    assert effect.std() > 1e-3
+
+    def no_z(z, hook):
+        edited = z.clone()
+        edited[:, :, HEAD] = 0
+        return edited
+
+    by_pattern, by_z = (
+        bridge.run_with_hooks(prompts(), fwd_hooks=[(f"blocks.0.attn.{point}", edit)])
+        for point, edit in (("hook_pattern", zeroed), ("hook_z", no_z))
+    )
+    assert close(by_pattern, by_z)
+    assert not close(by_pattern, bridge(prompts()), tolerance=1e-2)
 
 
 # TransformerLens hands its cache on under a name that transformers will drop in 5.40.
@@ -194,11 +202,30 @@ def test_a_padded_prompt_gives_the_logits_of_the_prompt_alone(booted, family):
     assert close(bridge(padded, attention_mask=mask)[:, :4], logits(model, short))
 
 
+def test_a_bridge_in_training_mode_says_that_it_drops_nothing(tokenizer):
+    bridge = boot(tiny_model("opt", attention_dropout=0.1), tokenizer, name="tiny")
+    bridge.train()
+    sentence = (
+        "OPTAttention asks for attention dropout 0.1, which is not applied here; put the model in "
+        "eval mode."
+    )
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        bridge(prompts())
+
+
+@pytest.mark.parametrize("family", ["opt", "gpt_neo"])
+def test_a_copied_bridge_says_that_it_is_one(tokenizer, family):
+    bridge = copy.deepcopy(boot(tiny_model(family), tokenizer, name="tiny"))
+    sentence = "this bridge is a copy of another; boot a copy of the model instead."
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        bridge(prompts())
+
+
 def test_a_model_that_the_library_computes_otherwise_is_refused(tokenizer):
     """Case 11: TransformerLens ignores this flag of GPT-2, and its logits are others."""
     model = tiny_model("gpt2", scale_attn_weights=False)
     with pytest.raises(
-        ValueError, match=r"^the two runs differ by [\d.]+ where the largest output"
+        ValueError, match=r"^TransformerLens computes GPT2LMHeadModel otherwise than"
     ):
         boot(model, tokenizer, name="tiny")
 
