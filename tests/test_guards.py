@@ -149,17 +149,24 @@ def test_an_argument_that_nobody_reads_is_an_error(bridge, argument, instead):
             attempt(prompts(), **{argument: []})
 
 
-def test_a_hook_that_never_fires_is_an_error(bridge):
-    name = "blocks.1.attn.hook_z"
+def test_a_hook_that_never_fires_is_an_error(bridge, native):
+    def in_a_block():
+        with bridge.hooks(fwd_hooks=pairs):
+            bridge(prompts(), stop_at_layer=0)
+
+    name = "blocks.0.attn.hook_z"
+    pairs = [("hook_embed", halved), (name, halved)]
     sentence = (
         f"the hooks at {name} never fired, so they changed nothing; this model does not pass "
         "there, or the block was left before it ran."
     )
-    with (
-        pytest.raises(ValueError, match=exactly(sentence)),
-        bridge.hooks(fwd_hooks=[("blocks.0.attn.hook_z", halved), (name, halved)]),
+    for attempt in (
+        partial(bridge.run_with_hooks, prompts(), fwd_hooks=pairs, stop_at_layer=0),
+        partial(guards.run, native, prompts(), pairs, stop_at_layer=0),
+        in_a_block,
     ):
-        bridge(prompts(), stop_at_layer=1)
+        with pytest.raises(ValueError, match=exactly(sentence)):
+            attempt()
 
 
 def test_a_tensor_that_would_be_broadcast_is_an_error(bridge):

@@ -202,6 +202,17 @@ def test_a_padded_prompt_gives_the_logits_of_the_prompt_alone(booted, family):
     assert close(bridge(padded, attention_mask=mask)[:, :4], logits(model, short))
 
 
+@pytest.mark.parametrize("family", ["opt", "gptj", "gpt_neo", "llama"])
+def test_a_prompt_padded_on_the_left_gives_the_logits_of_the_prompt_alone(booted, family):
+    model, bridge = booted(family)
+    short = prompts(1, 4)
+    padded = torch.cat([torch.ones(1, 2, dtype=torch.long), short], dim=1)
+    mask = torch.tensor([[0, 0, 1, 1, 1, 1]])
+    positions = torch.tensor([[0, 0, 0, 1, 2, 3]])
+    given = {} if family == "opt" else {"position_ids": positions}  # OPT counts by its mask
+    assert close(bridge(padded, attention_mask=mask, **given)[:, 2:], logits(model, short))
+
+
 def test_a_bridge_in_training_mode_says_that_it_drops_nothing(tokenizer):
     bridge = boot(tiny_model("opt", attention_dropout=0.1), tokenizer, name="tiny")
     bridge.train()
