@@ -7,7 +7,8 @@ from torch import Tensor
 from transformer_lens.model_bridge import TransformerBridge
 
 from interp.models.adapters import ADAPTERS, boot_with_adapter
-from interp.models.seam import pass_cache_on, sew
+from interp.models.kv_cache import pass_cache_on
+from interp.models.seam import sew
 from interp.models.strict import StrictBridge
 from interp.probes import same_output_probe
 
@@ -23,7 +24,7 @@ def boot(module: Any, tokenizer: Any, *, name: str) -> StrictBridge:
             the model itself.
     """
     module.eval()
-    ids = torch.arange(1, 5, device=module.device)[None]
+    ids = torch.arange(4, device=module.device)[None]
     options = {"decoder_input_ids": ids} if module.config.is_encoder_decoder else {}
     with torch.no_grad():
         expected = logits_of(module(input_ids=ids, **options))

@@ -6,7 +6,6 @@ hook points on the way, so that what a hook returns is what the computation goes
 """
 
 import weakref
-from functools import partial
 from types import MethodType
 from typing import Any
 
@@ -52,21 +51,6 @@ def refuse_lost_edits(bridge: Any) -> None:
     for part in bridge.modules():
         if isinstance(part, AttentionBridge):
             part._fire_post_hoc_hook = _show_only
-
-
-def pass_cache_on(bridge: Any) -> None:
-    """Let attention find the cache of keys and values under transformers' present name for it.
-
-    TransformerLens 4.3 asks for it under former names only. Generation with a cache would then
-    attend to each new token alone, and say nothing.
-    """
-    for part in bridge.modules():
-        if isinstance(part, AttentionBridge):
-            part._update_kv_cache = partial(_update_cache, part._update_kv_cache)
-
-
-def _update_cache(update: Any, key: Tensor, value: Tensor, **options: Any) -> Any:
-    return update(key, value, **{"past_key_values": options.get("cache"), **options})
 
 
 def _delegates(part: nn.Module) -> bool:
