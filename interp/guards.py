@@ -24,7 +24,8 @@ def run(bridge: Any, ids: Int[Tensor, "batch pos"], fwd_hooks: Hooks, **options:
     """`bridge.run_with_hooks`, or an error where that would do less than it says.
 
     The first time that a kind of hook point is used on a bridge, an edit of our own is tried
-    there on the same prompts. (Hooks that only read belong into `run_with_cache`.) Options are the model's further inputs, such as `attention_mask`.
+    there on the same prompts; hooks that only read belong into `run_with_cache`. Options are the
+    model's further inputs, such as `attention_mask`.
 
     Raises:
         ValueError: a name or filter matches no hook point, a hook never fired or returned another
