@@ -99,10 +99,7 @@ def test_no_items_are_refused(tokenizer):
 
 
 def test_an_answer_of_several_tokens_lists_its_pieces(tokenizer):
-    pair = [
-        replace(item, answer_text=" isx")
-        for item in agreement_pair("farmer", "pilots", pair_id="a")
-    ]
+    pair = [replace(item, answer_text=" isx") for item in agreement_pair("farmer", "pilots", pair_id="a")]
     with pytest.raises(ValueError, match=r"' isx' is not one token .*\[' is', 'x'\]"):
         encode(pair, tokenizer, before=[0])
 
