@@ -73,7 +73,8 @@ def sentences(runs):
         yield (
             f"{task}: gap {gap:.2f} logits; {count(run, ON_EDGE)} heads attend and matter on that "
             f"edge, {count(run, NO_EFFECT)} attend with no effect seen, "
-            f"{count(run, SILENT)} matter without attending; rank agreement of CAS with the effect on the edge "
+            f"{count(run, SILENT)} matter without attending; rank agreement of CAS with the effect "
+            "on the edge "
             f"{rho(run, 'cas', 'edge')}, of raw attention {rho(run, 'raw', 'edge')}."
         )
 

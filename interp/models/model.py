@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import torch
+
 from interp.encode import Batch, encode
 from interp.heads import Head, all_heads, parse_head
 from interp.items import Item
 from interp.models.plain import Plain
 from interp.models.prefix import Prefix, resolve_prefix
+from interp.probes import same_output_probe
 from interp.tokens import Tokens, prompt_tokens
 
 
@@ -95,11 +98,17 @@ class Model:
         are not seen by the other.
 
         Raises:
-            ValueError: TransformerLens has no adapter for this family.
+            ValueError: there is no adapter for this family, or the bridge computes other logits
+                than the plain model.
         """
-        from interp.models.bridge import boot
+        from interp.models.bridge import boot, logits_of
 
-        return boot(twin(self.plain.module), self.tokenizer, name=self.name)
+        module = twin(self.plain.module)
+        module.set_attn_implementation("eager")  # ours answers only modules that `plain` holds
+        bridge = boot(module, self.tokenizer, name=self.name)
+        ids = torch.arange(4, device=module.device)[None]
+        same_output_probe(bridge, lambda ids: logits_of(self.plain(ids)), ids)
+        return bridge
 
 
 def twin(module: Any) -> Any:
