@@ -77,7 +77,7 @@ def select(leaf: Any, axes: Axes, *, items: Tensor, rows: slice) -> Any:
 def _calls(plain: Plain, n_items: int, length: int) -> list[Arguments]:
     ids = torch.arange(length).expand(n_items, length).to(plain.module.device)
     with torch.inference_mode(), recording(plain.anatomy.layers) as calls:
-        plain(ids)
+        plain.states(ids)
     return calls
 
 

@@ -1,7 +1,5 @@
 """A loaded model: one set of weights, held as a bridge for people and plain for the engine."""
 
-import copy
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +10,7 @@ from interp.heads import Head, all_heads, parse_head
 from interp.items import Item
 from interp.models.plain import Plain
 from interp.models.prefix import Prefix, resolve_prefix
+from interp.models.sharing import twin
 from interp.tokens import Tokens, prompt_tokens
 
 
@@ -100,9 +99,3 @@ class Model:
         from interp.models.bridge import boot
 
         return boot(twin(self.plain.module), self.tokenizer, name=self.name)
-
-
-def twin(module: Any) -> Any:
-    """A copy of a model's modules around the very same parameters and buffers."""
-    shared = itertools.chain(module.parameters(), module.buffers())
-    return copy.deepcopy(module, memo={id(tensor): tensor for tensor in shared})
