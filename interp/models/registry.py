@@ -5,7 +5,7 @@ Who answers a module's call is whoever owns the module: without an owner, a copy
 """
 
 import weakref
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 NAME = "interp"
 
 
+@runtime_checkable
 class Owner(Protocol):
     """What runs a model with our attention inside."""
 
@@ -56,7 +57,7 @@ def _attention(
     owner = owner_of(module)
     if owner is None:
         raise RuntimeError(
-            f"nobody answers for this {type(module).__name__}: its model was copied, or its `Plain` "
+            f"nobody answers for {type(module).__name__}: its model was copied, or its `Plain` "
             'is gone; keep the `Plain`, or call set_attn_implementation("eager") on the copy.'
         )
     if attention_mask is not None and attention_mask.dtype != torch.bool:

@@ -1,4 +1,4 @@
-"""Modules that share weights: a second set around the same ones, and ALBERT's layers taken apart."""
+"""Modules that share weights: a second set around the same, and the layers of ALBERT apart."""
 
 import copy
 import itertools

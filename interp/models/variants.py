@@ -42,7 +42,7 @@ _LONGROPE = {
 
 
 def _causal(name: str, plainer: dict[str, Any] | None = None, **settings: Any) -> Variant:
-    family = name.split(",")[0]
+    family = name.split(",", maxsplit=1)[0]
     return Variant(name=name, family=family, settings=settings, plainer=plainer or {})
 
 
