@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from interp.contrast import head_effects
-    from interp.effects import LOGIT_DIFFERENCE, Metric, Scope, sweep
+    from interp.effects import LOGIT_DIFFERENCE, Metric, Scope
+    from interp.effects.sweep import sweep
     from interp.models import Model, load
     from interp.progress import on_stderr
     from interp.store import Run

@@ -1,8 +1,7 @@
 """What TransformerLens alone does with an edit, family by family: beside parity, not part of it."""
 
-import tempfile
 import warnings
-from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -20,10 +19,10 @@ def beside(variant: Variant) -> dict[str, Any]:
     """
     row: dict[str, Any] = dict.fromkeys(BESIDE_COLUMNS)
     row["tl_boots"] = False
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, TemporaryDirectory() as folder:
         warnings.simplefilter("always")
         try:
-            _try(variant, row)
+            _try(variant, _tokenizer(folder), row)
         except Exception as error:  # whatever the bridge fails with is what is recorded
             row["tl_says"] = f"{type(error).__name__}: {error}"[:200]
         else:
@@ -32,14 +31,14 @@ def beside(variant: Variant) -> dict[str, Any]:
     return row
 
 
-def _try(variant: Variant, row: dict[str, Any]) -> None:
+def _try(variant: Variant, tokenizer: Any, row: dict[str, Any]) -> None:
     from transformer_lens.model_bridge import TransformerBridge
 
     ids = small_ids(2)
     with torch.inference_mode():
         own = output_of(small_model(variant)(input_ids=ids, use_cache=False))
         bridge = TransformerBridge.boot_transformers(
-            f"small/{variant.family}", hf_model=small_model(variant), tokenizer=_tokenizer()
+            f"small/{variant.family}", hf_model=small_model(variant), tokenizer=tokenizer
         ).eval()
         intact = bridge(ids)
         row["tl_boots"] = True
@@ -55,17 +54,15 @@ def _halve_a_head(value: torch.Tensor, hook: Any) -> torch.Tensor:
     return torch.where(head, value * 0.5, value)
 
 
-@cache
-def _tokenizer() -> Any:
-    """One word an id. The bridge wants a tokenizer that was saved and read again."""
+def _tokenizer(folder: str) -> Any:
+    """One word an id, in a folder: the bridge reads it from there a second time."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     words = {f"w{number}": number for number in range(VOCABULARY)}
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="w0"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    with tempfile.TemporaryDirectory() as folder:
-        PreTrainedTokenizerFast(
-            tokenizer_object=tokenizer, pad_token="w0", bos_token="w1", eos_token="w2"
-        ).save_pretrained(folder)
-        return AutoTokenizer.from_pretrained(folder)
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="w0", bos_token="w1", eos_token="w2"
+    ).save_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder)

@@ -41,10 +41,9 @@ def _gpt_neo(
     module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None
 ) -> tuple[Tensor, None]:
     """GPT-Neo's scores are not scaled; each layer holds its own causal or local mask."""
-    n_query, n_key = query.shape[2], key.shape[2]
-    mask = module.bias[:, :, n_key - n_query : n_key, :n_key]
-    if attention_mask is not None:
-        mask = mask & _open(attention_mask)
+    assert attention_mask is not None
+    n_query, n_key = attention_mask.shape[-2:]
+    mask = module.bias[:, :, n_key - n_query : n_key, :n_key] & _open(attention_mask)
     return _z(module, query, key, value, scale=1.0, mask=mask), None
 
 

@@ -54,7 +54,7 @@ def real_tokens(
         pad = getattr(model.config, "pad_token_id", None)
         if is_causal or pad is None:
             return None
-        real = ids != pad
+        real = torch.ne(ids, pad)
     else:
         if attention_mask.shape != ids.shape:
             raise ValueError(

@@ -15,10 +15,12 @@ from transformers import (
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
+    AutoModelForTextEncoding,
     AutoTokenizer,
 )
 from transformers.utils import logging
 
+from interp.heads import nearest_name
 from interp.models.gguf import converted, file_hash
 from interp.models.model import Model
 from interp.models.names import FAMILIES, Source, locate
@@ -90,6 +92,8 @@ def _pretrained(folder: Path) -> Any:
         loader = AutoModelForMaskedLM
     elif architecture.endswith(("CausalLM", "LMHeadModel")):
         loader = AutoModelForCausalLM
+    elif architecture.endswith("EncoderModel"):
+        loader = AutoModelForTextEncoding
     try:
         return loader.from_pretrained(
             folder, config=config, dtype=torch.float32, use_safetensors=True
@@ -105,7 +109,11 @@ def _config(folder: Path) -> Any:
     except (ValueError, KeyError) as error:
         raise ValueError(f"{folder / 'config.json'} has no readable model_type.") from error
     if model_type not in FAMILIES:
-        raise ValueError(f"family {model_type!r} is not supported; supported are {known}.")
+        nearest = nearest_name(model_type, FAMILIES)
+        hint = f" (nearest in name is {nearest})" if nearest else ""
+        raise ValueError(
+            f"family {model_type!r} is not supported{hint}; supported are {known}."
+        )
     return AutoConfig.from_pretrained(folder)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from interp.attention import attention
+import interp.attention as written_out
 from interp.models import holdouts, registry
 from interp.models.anatomy import Anatomy, dissect, probe
 from interp.models.inputs import check_names, padded_inputs, real_tokens
@@ -39,7 +39,7 @@ Attend = Callable[[Call], Tensor]
 
 def attend(call: Call) -> Tensor:
     """Our attention, nothing edited: z, heads before positions."""
-    return attention(call.query, call.key, call.value, **call.options)
+    return written_out.attention(call.query, call.key, call.value, **call.options)
 
 
 class Plain:
@@ -144,8 +144,9 @@ class Plain:
         """Run attention with `hook(layer, name, tensor)` at each of its six points."""
 
         def hooked_attention(call: Call) -> Tensor:
-            hook_here = partial(hook, call.layer)
-            return attention(call.query, call.key, call.value, hook=hook_here, **call.options)
+            return attend(
+                replace(call, options={**call.options, "hook": partial(hook, call.layer)})
+            )
 
         with self.attending(hooked_attention):
             yield

@@ -53,7 +53,7 @@ def formula_z(call: Call, edit: Edit) -> Float[np.ndarray, "item head query d_he
 
 @dataclass(frozen=True)
 class Projection:
-    """The module that takes a layer's z, and at which of its calls (ALBERT's runs in every layer)."""
+    """The module that takes a layer's z, and at which of its calls: ALBERT has one for all."""
 
     module: nn.Module
     call: int

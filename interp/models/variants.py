@@ -1,12 +1,14 @@
 """The families and variants that parity is shown on, a line or two each."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from interp.models.families import Variant
 
-_LLAMA = {"intermediate_size": 48, "num_key_value_heads": 2, "head_dim": 8}
-_BERT = {"intermediate_size": 48, "max_position_embeddings": 32}
-_LOCAL = {
+_NONE: Mapping[str, Any] = {}
+_LLAMA: dict[str, Any] = {"intermediate_size": 48, "num_key_value_heads": 2, "head_dim": 8}
+_BERT: dict[str, Any] = {"intermediate_size": 48, "max_position_embeddings": 32}
+_LOCAL: dict[str, Any] = {
     "sliding_window": 4,
     "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
 }
@@ -41,13 +43,13 @@ _LONGROPE = {
 }
 
 
-def _causal(name: str, plainer: dict[str, Any] | None = None, **settings: Any) -> Variant:
+def _causal(name: str, plainer: Mapping[str, Any] = _NONE, /, **settings: Any) -> Variant:
     family = name.split(",", maxsplit=1)[0]
-    return Variant(name=name, family=family, settings=settings, plainer=plainer or {})
+    return Variant(name=name, family=family, settings=settings, plainer=plainer)
 
 
-def _masked(name: str, plainer: dict[str, Any] | None = None, **settings: Any) -> Variant:
-    return Variant(name=name, family=name, settings=settings, plainer=plainer or {}, kind="masked")
+def _masked(name: str, plainer: Mapping[str, Any] = _NONE, /, **settings: Any) -> Variant:
+    return Variant(name=name, family=name, settings=settings, plainer=plainer, kind="masked")
 
 
 _ABSOLUTE = (
