@@ -20,7 +20,6 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from interp.heads import nearest_name
 from interp.models.gguf import converted, file_hash
 from interp.models.model import Model
 from interp.models.names import FAMILIES, Source, locate
@@ -109,10 +108,9 @@ def _config(folder: Path) -> Any:
     except (ValueError, KeyError) as error:
         raise ValueError(f"{folder / 'config.json'} has no readable model_type.") from error
     if model_type not in FAMILIES:
-        nearest = nearest_name(model_type, FAMILIES)
-        hint = f" (nearest in name is {nearest})" if nearest else ""
         raise ValueError(
-            f"family {model_type!r} is not supported{hint}; supported are {known}."
+            f"family {model_type!r} is not supported: our attention was not shown to run in it as "
+            f"it should; supported are {known}."
         )
     return AutoConfig.from_pretrained(folder)
 

@@ -46,10 +46,10 @@ def parity(families: Sequence[str] | None = None, *, progress: Progress = silent
     """
     variants = VARIANTS if families is None else _chosen(families)
     rows = []
-    with progress("parity", len(variants)) as advance:
+    with progress("parity", float(len(variants))) as advance:
         for variant in variants:
             rows.append(_row(variant))
-            advance(1)
+            advance(1.0)
     return pd.DataFrame(rows, columns=PARITY_COLUMNS)
 
 
