@@ -85,7 +85,7 @@ def small_model(variant: Variant, *, without_speciality: bool = False, **setting
             noise = torch.empty_like(parameter).normal_(
                 generator=torch.Generator().manual_seed(zlib.crc32(name.encode()))
             )
-            if parameter.ndim > 1:
+            if parameter.ndim > 1 and "norm" not in name:
                 parameter.copy_(noise * 1.5 * parameter.shape[-1] ** -0.5)
             else:
                 parameter.add_(noise * 0.2)

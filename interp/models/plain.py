@@ -65,13 +65,13 @@ class Plain:
         self._layer_of: dict[nn.Module, int] = {}
         self._real: Tensor | None = None
         _refuse_two_halves(module)
-        own_output = probe(module)[0]
+        own_output, own_name = probe(module)[0], module.config._attn_implementation
         unshare_layers(module)
         forget_longer_texts(module)
         registry.own(self, module)
         if not holdouts.rebind(module):
             module.set_attn_implementation(registry.NAME)
-        self._refuse_another_output(own_output)
+        self._refuse_another_output(own_output, own_name)
         self.anatomy: Anatomy = dissect(module, self._attention_modules())
         self.is_causal = self._last_token_moves_nothing()
 
@@ -188,13 +188,13 @@ class Plain:
         modules = list(self._layer_of)  # in order of their first calls
         return [modules[layer] for layer in layers]
 
-    def _refuse_another_output(self, own: Tensor) -> None:
+    def _refuse_another_output(self, own: Tensor, own_name: str) -> None:
         ours = probe(self.module)[0]
         if not _is_close(ours, own):
             raise ValueError(
                 f"{type(self.module).__name__} gives another output with our attention than with "
-                f"its own ({(ours - own).abs().max():.2g} apart); this family or this "
-                "configuration is not supported."
+                f"its own {own_name!r} ({(ours - own).abs().max():.2g} apart); load it with "
+                "another attn_implementation, or this family or configuration is not supported."
             )
 
 

@@ -1,5 +1,7 @@
 """Our attention inside every family: that it runs there, and that it sees what the family sees."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -8,6 +10,7 @@ from interp.models.families import output_of, small_ids, small_model
 from interp.models.names import FAMILIES
 from interp.models.parity import POINTS
 from interp.models.plain import Plain, attend
+from interp.models.sharing import twin
 from tests.models.conftest import BY_NAME, REFUSED, RUNNING, each, own_of, plain_of
 
 SPECIAL = [variant for variant in RUNNING if variant.plainer or variant.silenced]
@@ -217,6 +220,22 @@ def test_a_head_of_shared_layers_is_edited_in_one_layer():
     assert same == [True, True, False]
 
 
+@each(RUNNING)
+def test_a_copy_goes_back_to_its_own_attention(name):
+    """The modules that the bridge is built around share weights with ours, and nothing else."""
+    plain, ids = plain_of(name), small_ids(2)
+    copied = twin(plain.module)
+    copied.set_attn_implementation("eager")
+    passed = []
+    with plain.hooked(lambda layer, point, tensor: passed.append(point) or tensor):
+        output = output_of(copied(input_ids=ids))
+    assert passed == []
+    expected = output_of(plain(ids))
+    torch.testing.assert_close(output, expected, atol=1e-5 * expected.abs().max().item(), rtol=0)
+    shared = {id(parameter) for parameter in plain.module.parameters()}
+    assert {id(parameter) for parameter in copied.parameters()} == shared
+
+
 def test_dynamic_rope_forgets_longer_texts():
     """transformers keeps the angles of the longest text so far; a text's output is its own here."""
     plain, ids = plain_of("llama, dynamic rope"), small_ids(1, 10)
@@ -246,6 +265,13 @@ def test_a_family_that_looks_nothing_up_is_refused():
         ValueError, match=r"XGLMForCausalLM called our attention 0 times .* in each of its 3 layers"
     ):
         Plain(XGLMForCausalLM(config))
+
+
+def test_falcon_that_adds_its_bias_twice_is_refused():
+    """Eager Falcon of transformers 5.24 has ALiBi in its mask and adds it again to the scores."""
+    variant = replace(BY_NAME["falcon, ALiBi"], reference="eager")
+    with pytest.raises(ValueError, match=r"FalconForCausalLM gives another output .* own 'eager'"):
+        Plain(small_model(variant))
 
 
 def test_an_argument_left_out_is_noticed(monkeypatch):
