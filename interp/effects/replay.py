@@ -4,6 +4,8 @@ In a causal model an edit at position t changes nothing before t. Those rows ans
 and values of the intact run; the rows from t on are computed again, from the edited layer up.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -36,7 +38,8 @@ def replay(
             return z
         key = torch.cat([record.key[call.layer][items, :, :start], call.key], dim=2)
         value = torch.cat([record.value[call.layer][items, :, :start], call.value], dim=2)
-        return attend(Call(call.layer, call.query, key, value, call.options))
+        options = _select(record.options[call.layer], items, start)
+        return attend(Call(call.layer, call.query, key, value, options))
 
     hidden: Tensor | None = None
     with torch.inference_mode(), plain.attending(resumed):
@@ -52,6 +55,18 @@ def replay(
             hidden = first_tensor(plain.anatomy.layers[index](*args, **kwargs))
     assert hidden is not None
     return hidden
+
+
+def _select(options: dict[str, Any], items: Tensor, start: int) -> dict[str, Any]:
+    """Mask and bias of the intact run, over all keys, for other items and the rows from `start`."""
+
+    def select_rows(option: Any) -> Any:
+        if not isinstance(option, Tensor) or option.ndim != 4:
+            return option
+        option = option[:, :, start:] if option.shape[2] > 1 else option
+        return option[items] if option.shape[0] > 1 else option
+
+    return {name: select_rows(option) for name, option in options.items()}
 
 
 _HIDDEN = 0  # the residual stream is the first argument of every block

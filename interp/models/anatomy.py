@@ -1,11 +1,14 @@
 """Where a pretrained model's parts are, found by watching one forward and not by their names."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from transformers.modeling_outputs import BaseModelOutput
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class Anatomy:
         final_norm: what stands between the last block and the unembedding, if anything.
         unembedding: the linear map to the vocabulary; None for a model without a head.
         logit_scale, logit_softcap: what the family does to its logits afterwards.
+        head: all that makes logits of normed states, where that is more than the unembedding.
     """
 
     attentions: tuple[nn.Module, ...]
@@ -26,6 +30,7 @@ class Anatomy:
     unembedding: nn.Module | None
     logit_scale: float = 1.0
     logit_softcap: float | None = None
+    head: Callable[[Tensor], Tensor] | None = None
 
     def readout(
         self, residual: Float[Tensor, "row d_model"], columns: Int[Tensor, "row column"] | None
@@ -34,6 +39,9 @@ class Anatomy:
         if self.unembedding is None:
             raise ValueError("this model has no language-model head, so it has no logits.")
         states = residual if self.final_norm is None else self.final_norm(residual)
+        if self.head is not None:
+            whole = self.head(states)
+            return whole if columns is None else whole.gather(1, columns)
         if columns is None:
             logits: Tensor = self.unembedding(states)
         else:
@@ -66,14 +74,19 @@ def dissect(module: Any, attentions: list[nn.Module]) -> Anatomy:
     unembedding = module.get_output_embeddings()
     if unembedding is None:
         return Anatomy(tuple(attentions), layers, None, None)
-    config = module.config
+    seen = _inputs_and_outputs(module)
+    start, end = seen[layers[-1]][1], seen[unembedding][0]
+    norm, head = _between(seen, start, end), None
+    if norm is None and not _same(start, end):
+        norm, head = _between(seen, start, seen[module.base_model][1]), partial(_head, module)
     anatomy = Anatomy(
         tuple(attentions),
         layers,
-        _final_norm(module, layers[-1], unembedding),
+        norm,
         unembedding,
-        logit_scale=_logit_scale(config),
-        logit_softcap=getattr(config, "final_logit_softcapping", None),
+        logit_scale=_logit_scale(module.config),
+        logit_softcap=getattr(module.config, "final_logit_softcapping", None),
+        head=head,
     )
     _check_readout(module, anatomy)
     return anatomy
@@ -87,26 +100,47 @@ def _block_around(module: nn.Module, part: nn.Module) -> nn.Module:
     return module.get_submodule(".".join(steps[: depth + 1]))
 
 
-def _final_norm(module: Any, last: nn.Module, unembedding: nn.Module) -> nn.Module | None:
-    """The module that takes the last block's output and gives the unembedding its input."""
+def _inputs_and_outputs(module: Any) -> dict[nn.Module, tuple[Tensor, Tensor]]:
+    """The first tensor that each part takes and the first that it gives, in one forward."""
     seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
-    def watch(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
-        output = output[0] if isinstance(output, tuple) else output
-        if inputs and isinstance(inputs[0], Tensor) and isinstance(output, Tensor):
-            seen[part] = (inputs[0], output)
+    def watch(part: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+        taken = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
+        given = output if isinstance(output, Tensor) else output[0]
+        if taken is not None and isinstance(given, Tensor):
+            seen[part] = (taken, given)
 
-    handles = [part.register_forward_hook(watch) for part in module.modules()]
+    handles = [part.register_forward_hook(watch, with_kwargs=True) for part in module.modules()]
     try:
-        _probe(module)
+        probe(module)
     finally:
         for handle in handles:
             handle.remove()
-    start, end = seen[last][1], seen[unembedding][0]
-    for part, (taken, given) in seen.items():
-        if part not in (last, unembedding) and _same(taken, start) and _same(given, end):
-            return part
-    return None
+    return seen
+
+
+def _between(
+    seen: dict[nn.Module, tuple[Tensor, Tensor]], start: Tensor, end: Tensor
+) -> nn.Module | None:
+    """The module that takes the one and gives the other, if there is one."""
+    if _same(start, end):
+        return None
+    fits = (
+        part for part, (taken, given) in seen.items() if _same(taken, start) and _same(given, end)
+    )
+    return next(fits, None)
+
+
+def _head(module: Any, states: Float[Tensor, "row d_model"]) -> Float[Tensor, "row vocab"]:
+    """The model's own head on given states: its forward, with the blocks left out."""
+    module.base_model.forward = lambda *args, **kwargs: BaseModelOutput(
+        last_hidden_state=states[None]
+    )
+    try:
+        logits: Tensor = probe(module).logits[0]
+    finally:
+        del module.base_model.forward
+    return logits
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
@@ -127,7 +161,7 @@ def _check_readout(module: Any, anatomy: Anatomy) -> None:
         lambda part, inputs, output: last.append(output[0] if isinstance(output, tuple) else output)
     )
     try:
-        expected = _probe(module).logits[0]
+        expected = probe(module).logits[0]
     finally:
         handle.remove()
     columns = torch.arange(3, device=expected.device).expand(len(expected), 3)
@@ -144,6 +178,7 @@ def _check_readout(module: Any, anatomy: Anatomy) -> None:
         )
 
 
-def _probe(module: Any) -> Any:
+def probe(module: Any) -> Any:
+    """A model's output for a few tokens."""
     with torch.inference_mode():
         return module(input_ids=torch.arange(4, device=module.device)[None], use_cache=False)

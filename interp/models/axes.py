@@ -31,10 +31,14 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Axes:
-    """Where one argument has its items and its rows; None where it has neither."""
+    """Where one argument has its items and its rows; None where it has neither.
+
+    Each item takes up `block` places of its axis: more than one where heads lie beside items.
+    """
 
     item: int | None
     row: int | None
+    block: int = 1
 
 
 @contextmanager
@@ -70,21 +74,24 @@ def select(leaf: Any, axes: Axes, *, items: Tensor, rows: slice) -> Any:
     if axes.row is not None:
         leaf = leaf[(slice(None),) * axes.row + (rows,)]
     if axes.item is not None and leaf.shape[axes.item] > 1:
-        leaf = leaf.index_select(axes.item, items)
+        blocks = leaf.unflatten(axes.item, (-1, axes.block))
+        leaf = blocks.index_select(axes.item, items).flatten(axes.item, axes.item + 1)
     return leaf
 
 
 def _calls(plain: Plain, n_items: int, length: int) -> list[Arguments]:
     ids = torch.arange(length).expand(n_items, length).to(plain.module.device)
     with torch.inference_mode(), recording(plain.anatomy.layers) as calls:
-        plain(ids)
+        plain.states(ids)
     return calls
 
 
 def _axes(small: Any, wide: Any, long: Any) -> Axes:
     if not isinstance(small, Tensor):
         return Axes(item=None, row=None)
-    return Axes(item=_first_change(small, wide), row=_first_change(small, long))
+    item, row = _first_change(small, wide), _first_change(small, long)
+    block = 1 if item is None else wide.shape[item] - small.shape[item]  # of the one item more
+    return Axes(item=item, row=row, block=block)
 
 
 def _first_change(one: Tensor, other: Tensor) -> int | None:

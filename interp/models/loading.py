@@ -15,6 +15,7 @@ from transformers import (
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
+    AutoModelForTextEncoding,
     AutoTokenizer,
 )
 from transformers.utils import logging
@@ -90,6 +91,8 @@ def _pretrained(folder: Path) -> Any:
         loader = AutoModelForMaskedLM
     elif architecture.endswith(("CausalLM", "LMHeadModel")):
         loader = AutoModelForCausalLM
+    elif architecture.endswith("EncoderModel"):
+        loader = AutoModelForTextEncoding
     try:
         return loader.from_pretrained(
             folder, config=config, dtype=torch.float32, use_safetensors=True
@@ -105,7 +108,10 @@ def _config(folder: Path) -> Any:
     except (ValueError, KeyError) as error:
         raise ValueError(f"{folder / 'config.json'} has no readable model_type.") from error
     if model_type not in FAMILIES:
-        raise ValueError(f"family {model_type!r} is not supported; supported are {known}.")
+        raise ValueError(
+            f"family {model_type!r} is not supported: our attention was not shown to run in it as "
+            f"it should; supported are {known}."
+        )
     return AutoConfig.from_pretrained(folder)
 
 

@@ -1,7 +1,5 @@
 """A loaded model: one set of weights, held as a bridge for people and plain for the engine."""
 
-import copy
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +12,7 @@ from interp.heads import Head, all_heads, parse_head
 from interp.items import Item
 from interp.models.plain import Plain
 from interp.models.prefix import Prefix, resolve_prefix
+from interp.models.sharing import twin
 from interp.probes import same_output_probe
 from interp.tokens import Tokens, prompt_tokens
 
@@ -109,9 +108,3 @@ class Model:
         ids = torch.arange(4, device=module.device)[None]
         same_output_probe(bridge, lambda ids: logits_of(self.plain(ids)), ids)
         return bridge
-
-
-def twin(module: Any) -> Any:
-    """A copy of a model's modules around the very same parameters and buffers."""
-    shared = itertools.chain(module.parameters(), module.buffers())
-    return copy.deepcopy(module, memo={id(tensor): tensor for tensor in shared})

@@ -35,22 +35,40 @@ BUNDLED = {
 }
 
 FAMILIES = (
+    "albert",
     "bert",
+    "bloom",
+    "cohere",
+    "distilbert",
+    "electra",
+    "falcon",
     "gemma",
     "gemma2",
+    "gemma3_text",
     "gpt2",
+    "gpt_neo",
     "gpt_neox",
+    "gpt_oss",
+    "gptj",
+    "granite",
     "llama",
     "mistral",
+    "mixtral",
+    "modernbert",
+    "mpt",
     "olmo2",
     "opt",
     "phi",
     "phi3",
     "qwen2",
     "qwen3",
+    "roberta",
     "smollm3",
+    "stablelm",
     "starcoder2",
+    "t5",
 )
+"""The families on which parity was shown, by transformers' `model_type`; of t5, the encoder."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,26 +1,22 @@
-"""The plain model: the pretrained model's own modules, with our attention inside.
+"""The plain model: the pretrained model's own modules, with our attention inside."""
 
-transformers looks attention and mask functions up by name. Ours are registered there once; which
-function a module then runs is decided by the `Plain` that holds it.
-"""
-
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from transformers import AttentionInterface
-from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
-from interp.attention import attention
-from interp.models.anatomy import Anatomy, dissect
+import interp.attention as written_out
+from interp.models import holdouts, owners
+from interp.models.anatomy import Anatomy, dissect, probe
+from interp.models.inputs import check_names, padded_inputs, real_tokens
+from interp.models.rope import forget_longer_texts
+from interp.models.sharing import unshare_layers
 
-_NAME = "interp"
 LayerHook = Callable[[int, str, Tensor], Tensor]
 
 
@@ -43,13 +39,14 @@ Attend = Callable[[Call], Tensor]
 
 def attend(call: Call) -> Tensor:
     """Our attention, nothing edited: z, heads before positions."""
-    return attention(call.query, call.key, call.value, **call.options)
+    return written_out.attention(call.query, call.key, call.value, **call.options)
 
 
 class Plain:
     """A pretrained model that runs `interp.attention`, and where its parts are.
 
-    The model handed in is changed: it is put in eval mode and its attention becomes ours.
+    The model handed in is changed: it is put in eval mode, its attention becomes ours, and layers
+    that were one module become several.
 
     Attributes:
         module: the transformers model.
@@ -57,29 +54,82 @@ class Plain:
         is_causal: whether changing the last token leaves every earlier position as it was.
 
     Raises:
-        ValueError: the family does not run our attention once a layer, or its logits are not made
-            from the last block's output in a way known here.
+        ValueError: the family does not run our attention once a layer, its output with our
+            attention is not its output with its own, or its logits are not made from the last
+            block's output in a way known here.
     """
 
     def __init__(self, module: Any) -> None:
         self.module = module.eval()
         self._attend: Attend = attend
         self._layer_of: dict[nn.Module, int] = {}
-        self._called: list[nn.Module] = []
-        for part in module.modules():
-            _PLAIN_OF[part] = weakref.ref(self)
-        module.set_attn_implementation(_NAME)
+        self._real: Tensor | None = None
+        _refuse_two_halves(module)
+        own_output, own_name = probe(module)[0], module.config._attn_implementation
+        unshare_layers(module)
+        forget_longer_texts(module)
+        owners.own(self, module)
+        if not holdouts.rebind(module):
+            module.set_attn_implementation(owners.NAME)
+        self._refuse_another_output(own_output, own_name)
         self.anatomy: Anatomy = dissect(module, self._attention_modules())
-        self._layer_of = {part: layer for layer, part in enumerate(self.anatomy.attentions)}
         self.is_causal = self._last_token_moves_nothing()
 
-    def __call__(self, ids: Int[Tensor, "item pos"]) -> Any:
-        """The model's own output for sequences of equal length, without padding."""
-        return self.module(input_ids=ids, use_cache=False)
+    def __call__(
+        self,
+        ids: Int[Tensor, "item pos"],
+        attention_mask: Int[Tensor, "..."] | Bool[Tensor, "..."] | None = None,
+        **inputs: Any,
+    ) -> Any:
+        """The model's own output.
+
+        Rows of unequal length are padded on either side, and the mask has 1 for each token and 0
+        for each pad; positions then count the tokens of a row alone. The attention of a pad is 0
+        to everything. An encoder's mask may be left out.
+
+        Args:
+            attention_mask: of the shape of the ids.
+            inputs: what else the model takes, such as `token_type_ids`.
+
+        Raises:
+            ValueError: an argument that the model would ignore, or a mask that does not fit.
+        """
+        check_names(self.module, inputs)
+        real = real_tokens(self.module, ids, attention_mask, is_causal=self.is_causal)
+        if real is None:
+            return self.module(input_ids=ids, use_cache=False, **inputs)
+        padded = {**padded_inputs(self.module, real), **inputs}
+        self._real = real
+        try:
+            return self.module(input_ids=ids, use_cache=False, **padded)
+        finally:
+            self._real = None
 
     def states(self, ids: Int[Tensor, "item pos"]) -> None:
-        """Run the blocks for their hooks, and compute no logits."""
+        """Run the blocks for their hooks, without padding, and compute no logits."""
         self.module.base_model(input_ids=ids, use_cache=False)
+
+    def allowed(
+        self,
+        ids: Int[Tensor, "item pos"],
+        attention_mask: Int[Tensor, "..."] | Bool[Tensor, "..."] | None = None,
+    ) -> list[Bool[Tensor, "item head query key"]]:
+        """For each layer, where a query may attend: what it can reach, whatever it does.
+
+        The head axis is 1 long where all heads have the same mask.
+        """
+        masks: list[Tensor] = []
+
+        def keep(call: Call) -> Tensor:
+            mask, n_query, n_key = call.options["mask"], call.query.shape[2], call.key.shape[2]
+            if mask is None:
+                mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=ids.device)
+            masks.append(mask.expand(len(ids), -1, n_query, n_key))
+            return attend(call)
+
+        with torch.inference_mode(), self.attending(keep):
+            self(ids, attention_mask)
+        return masks
 
     @contextmanager
     def attending(self, attend: Attend) -> Iterator[None]:
@@ -95,8 +145,9 @@ class Plain:
         """Run attention with `hook(layer, name, tensor)` at each of its six points."""
 
         def hooked_attention(call: Call) -> Tensor:
-            hook_here = partial(hook, call.layer)
-            return attention(call.query, call.key, call.value, hook=hook_here, **call.options)
+            return attend(
+                replace(call, options={**call.options, "hook": partial(hook, call.layer)})
+            )
 
         with self.attending(hooked_attention):
             yield
@@ -111,65 +162,52 @@ class Plain:
         self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]
     ) -> Tensor:
         """What a module's attention gives, through whoever answers at the moment."""
-        self._called.append(module)
-        call = Call(self._layer_of.get(module, -1), query, key, value, options)
-        return self._attend(call)
+        layer = self._layer_of.setdefault(module, len(self._layer_of))
+        if self._real is not None:
+            real_rows = self._real[:, None, :, None]
+            options = {**options, "mask": options["mask"] & real_rows}
+        return self._attend(Call(layer, query, key, value, options))
 
     def _last_token_moves_nothing(self) -> bool:
         ids = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 4]], device=self.module.device)
         with torch.inference_mode():
             states = self.module.base_model(input_ids=ids, use_cache=False)[0]
-        return torch.equal(states[0, :-1], states[1, :-1])
+        # not to the last bit: experts sum over other sets of tokens
+        return _is_close(states[0, :-1], states[1, :-1])
 
     def _attention_modules(self) -> list[nn.Module]:
         """The modules that call our attention in one forward, in order."""
-        self._called.clear()
-        with torch.inference_mode():
-            self(torch.zeros(1, 3, dtype=torch.long, device=self.module.device))
-        return list(self._called)
+        layers: list[int] = []
+
+        def count(call: Call) -> Tensor:
+            layers.append(call.layer)
+            return attend(call)
+
+        with self.attending(count):
+            probe(self.module)
+        modules = list(self._layer_of)  # in order of their first calls
+        return [modules[layer] for layer in layers]
+
+    def _refuse_another_output(self, own: Tensor, own_name: str) -> None:
+        ours = probe(self.module)[0]
+        if not _is_close(ours, own):
+            raise ValueError(
+                f"{type(self.module).__name__} gives another output with our attention than with "
+                f"its own {own_name!r} ({(ours - own).abs().max():.2g} apart); load it with "
+                "another attn_implementation, or this family or configuration is not supported."
+            )
 
 
-_PLAIN_OF: "weakref.WeakKeyDictionary[nn.Module, weakref.ref[Plain]]" = weakref.WeakKeyDictionary()
+def _is_close(one: Tensor, other: Tensor) -> bool:
+    """Equal to half the digits of the dtype: far above rounding, far below anything left out."""
+    tolerance = torch.finfo(other.dtype).eps ** 0.5 * other.abs().max()
+    return bool((one - other).abs().max() <= tolerance)
 
 
-def _registered_attention(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    scaling: float | None = None,
-    dropout: float = 0.0,
-    softcap: float | None = None,
-    s_aux: Tensor | None = None,
-    position_bias: Tensor | None = None,
-    **ignored: Any,
-) -> tuple[Tensor, None]:
-    """Our attention under the signature that transformers calls; z returns positions first."""
-    plain = _PLAIN_OF[module]()
-    assert plain is not None
-    if attention_mask is not None and attention_mask.dtype != torch.bool:
+def _refuse_two_halves(module: Any) -> None:
+    if getattr(module.config, "is_encoder_decoder", False):
         raise ValueError(
-            f"{type(module).__name__} makes its own additive mask; "
-            "expected the boolean mask that was registered for it."
+            f"{type(module).__name__} is an encoder with a decoder: a layer and a head name three "
+            "heads there, in the encoder, in the decoder and across; load the encoder alone, such "
+            "as T5EncoderModel."
         )
-    options = {
-        "scale": query.shape[-1] ** -0.5 if scaling is None else scaling,
-        "mask": attention_mask,
-        "softcap": softcap,
-        "sinks": s_aux,
-        "bias": position_bias,
-    }
-    z = plain.answer(module, query, key, value, options)
-    return z.transpose(1, 2).contiguous(), None
-
-
-def _boolean_mask(*args: Any, **kwargs: Any) -> Tensor | None:
-    """transformers' own mask, True where a query may attend, and never left out when causal."""
-    kwargs["allow_is_causal_skip"] = False
-    mask: Tensor | None = sdpa_mask(*args, **kwargs)
-    return mask
-
-
-AttentionInterface.register(_NAME, _registered_attention)
-AttentionMaskInterface.register(_NAME, _boolean_mask)

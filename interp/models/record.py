@@ -21,6 +21,7 @@ class Record:
         key, value: post-rotary, `[item, kv_head, pos, d_head]`.
         z: each head's output before the output projection, `[item, head, pos, d_head]`.
         pattern: each head's attention at the item's query, `[item, head, key]`.
+        options: the further arguments of its attention, such as mask and bias.
         logits: at the query, as the model gives them.
     """
 
@@ -31,6 +32,7 @@ class Record:
     value: list[Tensor]
     z: list[Tensor]
     pattern: list[Tensor]
+    options: list[dict[str, Any]]
     logits: Float[Tensor, "item vocab"]
 
 
@@ -44,6 +46,7 @@ def record(plain: Plain, batch: Batch) -> Record:
     value: list[Tensor] = []
     z: list[Tensor] = []
     pattern: list[Tensor] = []
+    options: list[dict[str, Any]] = []
     rows = torch.arange(len(batch))
 
     def keep(call: Call) -> Tensor:
@@ -55,6 +58,7 @@ def record(plain: Plain, batch: Batch) -> Record:
         given = attend(
             Call(call.layer, call.query, call.key, call.value, {**call.options, "hook": at_query})
         )
+        options.append(call.options)
         key.append(call.key)
         value.append(call.value)
         z.append(given)
@@ -80,6 +84,7 @@ def record(plain: Plain, batch: Batch) -> Record:
         value=value,
         z=z,
         pattern=pattern,
+        options=options,
         logits=logits,
     )
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from interp.models import load
-from interp.models.model import twin
+from interp.models.sharing import twin
 
 
 def test_a_directory_loads_offline_and_gives_the_models_own_logits(tiny, tiny_folder):
@@ -69,7 +69,7 @@ def test_if_our_attention_raises_the_model_raises(tiny, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("our attention")
 
-    monkeypatch.setattr("interp.models.plain.attention", broken)
+    monkeypatch.setattr("interp.attention.attention", broken)
     with pytest.raises(RuntimeError, match="our attention"):
         tiny.plain(torch.arange(5)[None])
 
