@@ -138,6 +138,26 @@ def models(json_file: JsonOption = None) -> None:
 
 
 @app.command()
+def parity(
+    families: Annotated[
+        list[str] | None, typer.Argument(help="Families, variants or bundled models; default all.")
+    ] = None,
+    json_file: JsonOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Our attention against the model's own, and every kind of edit, family by family."""
+    from interp.models.parity import parity as parity_table
+
+    table = parity_table(families or None, progress=_progress(quiet))
+    shown = table.drop(columns=["tl_says", "reason"])
+    typer.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.1e}"))
+    for _, row in table[~table["passes"]].iterrows():
+        typer.echo(f"{row['variant']}: {row['reason']}")
+    typer.echo(f"{int(table['passes'].sum())} of {len(table)} rows pass")
+    _write_json(json_file, table.to_dict(orient="records"))
+
+
+@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.")],
 ) -> None:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
+import torch
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -19,6 +20,18 @@ def test_ones_own_pairs_and_metric_in_under_ten_lines(capsys):
     assert len(effects) == 3 * 270 * 4
     assert set(effects["metric"]) == {"probability"}
     assert "label" in capsys.readouterr().out
+
+
+def test_the_hooks_are_reused_as_it_says():
+    section = README.read_text().split("## Reusing the hooks")[1].split("## How far")[0]
+    names = {}
+    for example in re.findall(r"```python\n(.*?)```", section, re.DOTALL):
+        exec(example, names)
+    intact = names["logits"]
+    for pairs in ("swap", "zeroed", "closed", "resampled", "looks", "brings", "evenly", "tells"):
+        edited = names["bridge"].run_with_hooks(names["ids"], fwd_hooks=names[pairs])
+        assert not torch.equal(edited, intact), pairs
+    assert names["leak_probe"](names["bridge"], names["ids"]) < 1e-4
 
 
 def test_the_folders_it_names_are_there():

@@ -1,17 +1,18 @@
 """What TransformerLens alone does with an edit, family by family: beside parity, not part of it."""
 
 import warnings
+from collections.abc import Callable
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
-from interp.models.families import VOCABULARY, Variant, output_of, small_ids, small_model
+from interp.models.families import VOCABULARY, output_of, small_ids
 
 BESIDE_COLUMNS = ["tl_boots", "tl_output", "tl_pattern_acts", "tl_scores_act", "tl_says"]
 
 
-def beside(variant: Variant) -> dict[str, Any]:
+def beside(fresh: Callable[[], Any], *, name: str) -> dict[str, Any]:
     """Whether the bridge boots a fresh model, and whether edits of a head move its output.
 
     `tl_output` is how far its intact output is from the model's own, a share of the largest
@@ -22,7 +23,7 @@ def beside(variant: Variant) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught, TemporaryDirectory() as folder:
         warnings.simplefilter("always")
         try:
-            _try(variant, _tokenizer(folder), row)
+            _try(fresh, name, _tokenizer(folder), row)
         except Exception as error:  # whatever the bridge fails with is what is recorded
             row["tl_says"] = f"{type(error).__name__}: {error}"[:200]
         else:
@@ -31,20 +32,20 @@ def beside(variant: Variant) -> dict[str, Any]:
     return row
 
 
-def _try(variant: Variant, tokenizer: Any, row: dict[str, Any]) -> None:
+def _try(fresh: Callable[[], Any], name: str, tokenizer: Any, row: dict[str, Any]) -> None:
     from transformer_lens.model_bridge import TransformerBridge
 
     ids = small_ids(2)
     with torch.inference_mode():
-        own = output_of(small_model(variant)(input_ids=ids, use_cache=False))
+        own = output_of(fresh()(input_ids=ids, use_cache=False))
         bridge = TransformerBridge.boot_transformers(
-            f"small/{variant.family}", hf_model=small_model(variant), tokenizer=tokenizer
+            name, hf_model=fresh(), tokenizer=tokenizer
         ).eval()
         intact = bridge(ids)
         row["tl_boots"] = True
         row["tl_output"] = ((intact - own).abs().max() / own.abs().max()).item()
-        for column, name in (("tl_pattern_acts", "pattern"), ("tl_scores_act", "attn_scores")):
-            hook = (f"blocks.1.attn.hook_{name}", _halve_a_head)
+        for column, point in (("tl_pattern_acts", "pattern"), ("tl_scores_act", "attn_scores")):
+            hook = (f"blocks.1.attn.hook_{point}", _halve_a_head)
             moved = bridge.run_with_hooks(ids, fwd_hooks=[hook]) - intact
             row[column] = bool(moved.abs().max() > 1e-3 * own.abs().max())
 

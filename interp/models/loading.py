@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,11 +24,7 @@ from interp.models.model import Model
 from interp.models.names import FAMILIES, Source, locate
 from interp.models.plain import Plain
 from interp.models.prefix import resolve_prefix
-
-
-def say(message: str) -> None:
-    """One line to the person at the terminal, apart from results."""
-    print(message, file=sys.stderr)  # noqa: T201  progress belongs on stderr
+from interp.progress import say
 
 
 def load(name: str, *, prefix: str = "document") -> Model:
@@ -44,10 +39,7 @@ def load(name: str, *, prefix: str = "document") -> Model:
     Raises:
         FileNotFoundError, ValueError: in one sentence, what is missing or not supported.
     """
-    return _load(locate(name), prefix)
-
-
-def _load(source: Source, prefix: str) -> Model:
+    source = locate(name)
     with _quiet():
         folder = _folder(source)
         tokenizer = _tokenizer(folder)
@@ -59,6 +51,16 @@ def _load(source: Source, prefix: str) -> Model:
         prefix=resolve_prefix(prefix, tokenizer, is_causal=plain.is_causal),
         weights_hash=weights_hash(folder),
     )
+
+
+def pretrained(name: str) -> Any:
+    """The transformers model called `name` alone, fp32, without our attention and its tokenizer.
+
+    Raises:
+        FileNotFoundError, ValueError: as `load`.
+    """
+    with _quiet():
+        return _pretrained(_folder(locate(name))).eval().requires_grad_(False)
 
 
 def _folder(source: Source) -> Path:

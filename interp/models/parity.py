@@ -1,7 +1,8 @@
 """Our attention against the model's own, family by family: the table that shows it."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from math import inf, nan
 from typing import Any
 
@@ -12,9 +13,12 @@ from torch import Tensor
 
 from interp.heads import nearest_name
 from interp.models.beside import BESIDE_COLUMNS, beside
-from interp.models.families import Variant, output_of, small_ids, small_model
+from interp.models.families import output_of, small_ids, small_model
+from interp.models.loading import pretrained
+from interp.models.names import BUNDLED
 from interp.models.plain import Call, Plain, attend
 from interp.models.second_route import formula_z, output_projections, output_with_z
+from interp.models.sharing import twin
 from interp.models.variants import VARIANTS
 from interp.progress import Progress, silent
 
@@ -26,8 +30,38 @@ _HEAD = 2
 _LENGTHS = (8, 5)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A model that parity is shown on.
+
+    Attributes:
+        name: as it stands in the table, such as `"llama, grouped"` or `"smollm2-135m"`.
+        family: transformers' `model_type`.
+        fresh: gives the model as transformers runs it, changed by nobody.
+        n_layers: in how many layers, evenly spread, heads are edited; all when None.
+    """
+
+    name: str
+    family: str
+    fresh: Callable[[], Any]
+    n_layers: int | None = None
+
+
+def subjects() -> list[Subject]:
+    """Every variant of every family, on small random weights, and the bundled models."""
+    small = [
+        Subject(name=variant.name, family=variant.family, fresh=partial(small_model, variant))
+        for variant in VARIANTS
+    ]
+    real = [
+        Subject(name=name, family=bundled.family, fresh=partial(_fresh, name), n_layers=3)
+        for name, bundled in BUNDLED.items()
+    ]
+    return small + real
+
+
 def parity(families: Sequence[str] | None = None, *, progress: Progress = silent) -> pd.DataFrame:
-    """One row for each variant of each family, on small random models made on the spot.
+    """One row for each variant of each family, on small random models, and each bundled model.
 
     All figures are shares of the largest logit (of the largest last hidden value, where there is
     no head): `output`, our attention against the family's own, intact; `edits`, the largest
@@ -39,34 +73,48 @@ def parity(families: Sequence[str] | None = None, *, progress: Progress = silent
     above 1e-3; if not, `reason` says which does not, or why loading refused.
 
     Args:
-        families: names of families (`"llama"`) or variants (`"llama, grouped"`); all when None.
+        families: names of families (`"llama"`), variants (`"llama, grouped"`) or bundled models;
+            all when None.
 
     Raises:
-        ValueError: a name that is neither.
+        ValueError: a name that is none of these.
     """
-    variants = VARIANTS if families is None else _chosen(families)
+    chosen = subjects() if families is None else _chosen(families)
     rows = []
-    with progress("parity", len(variants)) as advance:
-        for variant in variants:
-            rows.append(_row(variant))
+    with progress("parity", len(chosen)) as advance:
+        for subject in chosen:
+            rows.append(_row(subject))
             advance(1)
     return pd.DataFrame(rows, columns=PARITY_COLUMNS)
 
 
-def _chosen(names: Sequence[str]) -> list[Variant]:
-    known = {variant.name for variant in VARIANTS} | {variant.family for variant in VARIANTS}
+@cache
+def _pretrained(name: str) -> Any:
+    return pretrained(name)
+
+
+def _fresh(name: str) -> Any:
+    """A bundled model of its own modules, around weights that are read once."""
+    module = twin(_pretrained(name))
+    module.set_attn_implementation("eager")
+    return module
+
+
+def _chosen(names: Sequence[str]) -> list[Subject]:
+    known = {name for subject in subjects() for name in (subject.name, subject.family)}
     for name in names:
         if name not in known:
             nearest = nearest_name(name, known)
             hint = f"did you mean {nearest!r}?" if nearest else "see `interp.models.variants`."
             raise ValueError(f"there is no family or variant {name!r}; {hint}")
-    return [each for each in VARIANTS if each.name in names or each.family in names]
+    return [each for each in subjects() if each.name in names or each.family in names]
 
 
-def _row(variant: Variant) -> dict[str, Any]:
-    row = {"variant": variant.name, "family": variant.family, **beside(variant)}
+def _row(subject: Subject) -> dict[str, Any]:
+    row = {"variant": subject.name, "family": subject.family}
+    row |= beside(subject.fresh, name=subject.name)
     try:
-        figures = measure(variant)
+        figures = measure(subject)
     except ValueError as refusal:
         nothing = dict.fromkeys([*LIMITS, "live"], nan)
         return {**row, **nothing, "passes": False, "reason": str(refusal)}
@@ -80,13 +128,13 @@ def _row(variant: Variant) -> dict[str, Any]:
     return {**row, **figures, "passes": not failures, "reason": "; ".join(failures)}
 
 
-def measure(variant: Variant) -> dict[str, float]:
-    """`output`, `edits`, `zeroed`, `padding` and `live` of one variant (see `parity`).
+def measure(subject: Subject) -> dict[str, float]:
+    """`output`, `edits`, `zeroed`, `padding` and `live` of one model (see `parity`).
 
     Raises:
         ValueError: the model does not load with our attention.
     """
-    plain, own, ids = Plain(small_model(variant)), small_model(variant), small_ids(2)
+    plain, own, ids = Plain(subject.fresh()), subject.fresh(), small_ids(2)
     calls: list[Call] = []
     z: list[Tensor] = []
 
@@ -102,7 +150,8 @@ def measure(variant: Variant) -> dict[str, float]:
         largest = intact.abs().max().item()
         projections = output_projections(own, ids, z)
         edits, live, zeroed = 0.0, inf, 0.0
-        for call, projection in zip(calls, projections, strict=True):
+        every = max(1, len(calls) // (subject.n_layers or len(calls)))
+        for call, projection in list(zip(calls, projections, strict=True))[::-every]:
             for point in POINTS:
                 edited = _output(plain, call.layer, partial(_edit, call, point))
                 expected = output_with_z(

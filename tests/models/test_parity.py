@@ -6,15 +6,17 @@ import torch
 
 from interp.models import parity as table
 from interp.models.families import small_ids, small_model
-from interp.models.parity import LEAST_MOVEMENT, LIMITS, PARITY_COLUMNS, measure, parity
+from interp.models.parity import LEAST_MOVEMENT, LIMITS, PARITY_COLUMNS, measure, parity, subjects
 from interp.models.plain import Call, attend
 from interp.models.second_route import formula_z, output_projections
 from tests.models.conftest import BY_NAME, RUNNING, each, own_of, plain_of
 
+SUBJECTS = {subject.name: subject for subject in subjects()}
+
 
 @each(RUNNING)
 def test_every_edit_does_what_the_mathematics_says(name):
-    figures = measure(BY_NAME[name])
+    figures = measure(SUBJECTS[name])
     assert {figure: value for figure, value in figures.items() if figure != "live"} == {
         figure: pytest.approx(0, abs=limit) for figure, limit in LIMITS.items()
     }
@@ -30,7 +32,7 @@ def test_the_table_shows_what_transformer_lens_does_beside():
     assert [*shown.reset_index().columns] == PARITY_COLUMNS
     assert shown["passes"].to_dict() == {
         "gpt2": True, "gpt2, unscaled": True, "gpt2, scaled by layer": True, "bert": True,
-        "bert, headless": True, "distilbert": True, "bart": False,
+        "bert, headless": True, "distilbert": True, "bart": False, "minilm-l6": True,
     }  # fmt: skip
     assert "load the encoder alone" in shown.loc["bart", "reason"]
     assert shown.loc["gpt2", ["tl_boots", "tl_pattern_acts", "tl_scores_act"]].all()
@@ -60,10 +62,10 @@ def test_an_unknown_name_has_its_nearest():
 
 
 def test_a_failure_is_named(monkeypatch):
-    monkeypatch.setattr(table, "beside", lambda variant: {})
+    monkeypatch.setattr(table, "beside", lambda fresh, name: {})
     monkeypatch.setattr(
         table, "measure",
-        lambda variant: {"output": 1e-7, "edits": 0.5, "zeroed": 0.0, "padding": np.nan, "live": 0},
+        lambda subject: {"output": 1e-7, "edits": 0.5, "zeroed": 0.0, "padding": np.nan, "live": 0},
     )  # fmt: skip
     row = parity(["opt"]).iloc[0]
     assert not row["passes"]

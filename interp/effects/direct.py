@@ -1,0 +1,161 @@
+"""What each head adds to the logits by itself: direct logit attribution, where it adds up."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from einops import rearrange
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from interp.encode import Batch
+from interp.models.model import Model
+from interp.models.record import first_tensor, record
+
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribution:
+    """The logit difference of each item, as a sum.
+
+    Attributes:
+        heads: the part of each head, `[item, layer, head]`.
+        rest: the part of everything else: embeddings, MLPs, biases.
+    """
+
+    heads: Float[Tensor, "item layer head"]
+    rest: Float[Tensor, " item"]
+
+
+def direct_logit_attribution(model: Model, batch: Batch) -> Attribution:
+    """Each head's output at the query, through the final norm at its intact scale, unembedded.
+
+    In logits, answer less foil; positive: the head by itself speaks for the answer. The parts of
+    all heads and the rest sum to the logit difference. This is a contribution and not an effect:
+    what later layers do about the head is not in it.
+
+    Raises:
+        ValueError: in this model heads do not add up so: their outputs pass a norm before they are
+            added, the residual stream is normalised, or the logits are capped.
+
+    Source: Elhage et al. 2021, A Mathematical Framework for Transformer Circuits.
+    """
+    anatomy = model.plain.anatomy
+    if anatomy.unembedding is None or anatomy.logit_softcap is not None:
+        raise _not_decomposable(model, "its logits are capped, or there are none")
+    watched = _Watched(model, batch)
+    rows = torch.arange(len(batch))
+    weight = anatomy.unembedding.weight
+    assert isinstance(weight, Tensor)
+    with torch.inference_mode():
+        recorded = record(model.plain, batch)
+        final = watched.outputs[-1][rows, batch.query]
+        through_norm = _FrozenNorm(anatomy.final_norm, final)
+        direction = weight[batch.answer] - weight[batch.foil]
+        parts = []
+        for layer, projection in enumerate(watched.projections):
+            z = recorded.z[layer][rows, :, batch.query]
+            written = _per_head(projection, z)
+            parts.append(torch.einsum("ihd,id->ih", through_norm(written), direction))
+        heads = torch.stack(parts, dim=1) * anatomy.logit_scale
+        difference = recorded.logits[rows, batch.answer] - recorded.logits[rows, batch.foil]
+    return Attribution(heads=heads, rest=difference - heads.sum((1, 2)))
+
+
+class _FrozenNorm:
+    """The final norm as the linear map that it is at the scale of the intact run."""
+
+    def __init__(self, norm: nn.Module | None, states: Float[Tensor, "item d_model"]) -> None:
+        self._gain: Tensor | None = None
+        self._centres = False
+        if norm is not None:
+            shift = norm(torch.zeros_like(states))
+            self._centres = torch.allclose(norm(states), norm(states + 1), atol=1e-3)
+            centred = states - states.mean(-1, keepdim=True) if self._centres else states
+            self._gain = (norm(states) - shift) / centred
+
+    def __call__(
+        self, written: Float[Tensor, "item head d_model"]
+    ) -> Float[Tensor, "item head d_model"]:
+        if self._gain is None:
+            return written
+        if self._centres:
+            written = written - written.mean(-1, keepdim=True)
+        return written * self._gain[:, None]
+
+
+class _Watched:
+    """One forward, watched: output projections and blocks, and whether they add up."""
+
+    def __init__(self, model: Model, batch: Batch) -> None:
+        self.outputs: list[Tensor] = []
+        self.projections: list[nn.Module] = []
+        anatomy = model.plain.anatomy
+        z = record(model.plain, batch).z
+        for layer, block in enumerate(anatomy.layers):
+            merged = rearrange(z[layer], "item head pos d_head -> item pos (head d_head)")
+            seen = _run_watched(model, batch, block)
+            projection = _taking(merged, seen)
+            taken, given = seen[block]
+            if projection is None or not _adds_up(given - taken - seen[projection][1], seen):
+                raise _not_decomposable(model, f"layer {layer} does not add its heads' outputs")
+            self.projections.append(projection)
+            self.outputs.append(given)
+
+
+def _run_watched(
+    model: Model, batch: Batch, block: nn.Module
+) -> dict[nn.Module, tuple[Tensor, Tensor]]:
+    """What each part of a block takes and gives in one forward."""
+    seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+
+    def watch(part: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        if args and isinstance(args[0], Tensor) and isinstance(output, (Tensor, tuple)):
+            seen[part] = (args[0], first_tensor(output))
+
+    handles = [part.register_forward_hook(watch) for part in block.modules()]
+    try:
+        with torch.inference_mode():
+            model.plain.states(batch.ids)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return seen
+
+
+def _taking(
+    z: Float[Tensor, "item pos d_z"], seen: dict[nn.Module, tuple[Tensor, Tensor]]
+) -> nn.Module | None:
+    for part, (taken, _) in seen.items():
+        if taken.shape == z.shape and torch.allclose(taken, z, atol=TOLERANCE):
+            return part
+    return None
+
+
+def _adds_up(
+    remainder: Float[Tensor, "item pos d_model"], seen: dict[nn.Module, tuple[Tensor, Tensor]]
+) -> bool:
+    """Whether what a block adds beside its heads is what one of its parts gives: the MLP."""
+    size = remainder.abs().max()
+    return any(
+        given.shape == remainder.shape and bool((given - remainder).abs().max() <= TOLERANCE * size)
+        for _, given in seen.values()
+    )
+
+
+def _per_head(
+    projection: nn.Module, z: Float[Tensor, "item head d_head"]
+) -> Float[Tensor, "item head d_model"]:
+    """What each head writes, without the projection's bias: the projection, a head at a time."""
+    alone = torch.diag_embed(z.mT).permute(0, 2, 3, 1)
+    merged = rearrange(alone, "item head other d_head -> item head (other d_head)")
+    written: Tensor = projection(merged) - projection(torch.zeros_like(merged))
+    return written
+
+
+def _not_decomposable(model: Model, why: str) -> ValueError:
+    return ValueError(
+        f"logits of {type(model.plain.module).__name__} are not decomposable into heads: {why}; "
+        "use exact effects (`interp.sweep`) instead."
+    )
