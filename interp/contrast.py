@@ -16,6 +16,7 @@ PARTLY = "attends and matters, partly on that edge"
 ELSEWHERE = "attends and matters, elsewhere"
 UNLOCATED = "attends and matters"
 NO_EFFECT = "attends, no effect seen"
+SMALL = "attends, small effect"
 UNCERTAIN = "attends, effect uncertain"
 SILENT = "matters, does not attend"
 NEITHER = "neither"
@@ -32,13 +33,13 @@ class Thresholds:
     Attributes:
         attends: least raw attention to the source.
         matters: least |effect|, as a share of the gap.
-        elsewhere: largest |effect on the edge| of a head whose effect lies on another edge.
+        nothing: largest |effect| that counts as none seen.
         alpha: significance, adjusted for the number of heads.
     """
 
     attends: float = 0.05
     matters: float = 0.05
-    elsewhere: float = 0.02
+    nothing: float = 0.02
     alpha: float = 0.05
 
     def as_dict(self) -> dict[str, float]:
@@ -217,9 +218,10 @@ def _readings(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd
     """How each head reads; the first that fits.
 
     A head that attends and matters is on the edge when at least half of its effect at the query
-    comes over it, and elsewhere when what comes over it is within `thresholds.elsewhere` of 0. An
-    effect is uncertain when it is large enough to matter and not significant. Where no edge was
-    measured the effect is not located, and without a source nothing is said of attention.
+    comes over it, and elsewhere when what comes over it is within `thresholds.nothing` of 0. The
+    effect of a head that attends is uncertain when it is large enough to matter and not
+    significant, and small when it is neither that nor within `thresholds.nothing` of 0. Where no
+    edge was measured the effect is not located, and without a source nothing is said of attention.
     """
     measure = selectivity(table)
 
@@ -236,7 +238,7 @@ def _readings(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd
     attends = (table["raw"] >= enough) & (table[f"{measure}_low"] > 0)
     edge, query = table["effect_edge"], table["effect_query"]
     on_edge = significant("edge") & (edge * query > 0) & (edge.abs() >= query.abs() / 2)
-    off_edge = edge.abs() <= thresholds.elsewhere
+    off_edge = edge.abs() <= thresholds.nothing
     sizes = table[[f"effect_{tier}" for tier in TIERS]].abs()
     cases = [
         (attends & acts & edge.isna(), UNLOCATED),
@@ -244,6 +246,7 @@ def _readings(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd
         (attends & acts & off_edge, ELSEWHERE),
         (attends & acts, PARTLY),
         (attends & (sizes >= thresholds.matters).any(axis=1), UNCERTAIN),
+        (attends & (sizes > thresholds.nothing).any(axis=1), SMALL),
         (attends, NO_EFFECT),
         (acts, SILENT),
     ]

@@ -105,14 +105,13 @@ def measure(
     effects = sweep(
         model, batches, scopes=scopes, metric=settings.metric, heads=heads, progress=progress
     )
+    chance = _chance(batches)
     data = observations(scores, effects, kept_items)
     tables |= {
         "items": kept_items,
         "scores": scores,
         "effects": effects,
-        "verdicts": verdicts(
-            data, settings.thresholds, seed=settings.seed, chance=_chance(batches)
-        ),
+        "verdicts": verdicts(data, settings.thresholds, seed=settings.seed, chance=chance),
         "by_template": by_template(data, kept_items),
     }
     if heads is None:
@@ -120,9 +119,8 @@ def measure(
             tables["league"] = league(data, seed=settings.seed)
         tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check)
-    return Run(
-        settings=constant | found | {"seconds": round(time.monotonic() - start)}, tables=tables
-    )
+    found |= {"chance": chance, "seconds": round(time.monotonic() - start)}
+    return Run(settings=constant | found, tables=tables)
 
 
 def _scopes(batches: Sequence[Batch]) -> list[Scope]:

@@ -13,6 +13,7 @@ from interp.contrast import (
     ON_EDGE,
     PARTLY,
     SILENT,
+    SMALL,
     UNCERTAIN,
     UNLOCATED,
     UNSEEN,
@@ -160,6 +161,15 @@ def test_an_effect_large_enough_but_not_significant_is_uncertain(tables):
     wild = effects.assign(edited=effects["edited"].mask(is_head, effects["intact"] - change))
     readings = verdicts(observations(scores, wild, items), Thresholds(), seed=0, chance=0.1)
     assert readings["reading"][2] == UNCERTAIN
+
+
+def test_a_small_effect_is_not_called_none(tables):
+    """Three hundredths of the gap, on every item: below what matters, and not nothing."""
+    scores, effects, items = tables
+    is_head = (effects["layer"] == 1) & (effects["head"] == 0)
+    slight = effects.assign(edited=effects["edited"].mask(is_head, effects["intact"] - 0.06))
+    readings = verdicts(observations(scores, slight, items), Thresholds(), seed=0, chance=0.1)
+    assert readings["reading"][2] == SMALL
 
 
 def test_without_an_edge_the_effect_is_not_located(tables):

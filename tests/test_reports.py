@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from interp.contrast import NO_EFFECT, ON_EDGE, SILENT
+from interp.report.spelling import percent
 from interp.store import Run
 
 REPORTS = Path(__file__).parents[1] / "reports"
@@ -37,36 +38,35 @@ def sentences(runs):
     subject, second, decoy, other = (agreement.loc[x] for x in ("L26H0", "L27H8", "L27H0", "L25H4"))
     yield (
         f"L26H0 (CAS {subject['cas']:.2f}) and L27H8 ({second['cas']:.2f}) follow the subject, and "
-        f"over that edge come {subject['effect_edge']:.0%} and {second['effect_edge']:.0%} of the "
-        "behaviour."
+        f"over that edge come {percent(subject['effect_edge'])} and "
+        f"{percent(second['effect_edge'])} of the behaviour."
     )
     yield (
-        f"L27H0 looks as good (raw attention {decoy['raw']:.2f}, CAS {decoy['cas']:.2f}) and "
-        f"exchanging it changes {abs(decoy['effect_query']):.1%}."
+        f"L27H0 looks as good (raw attention {decoy['raw']:.2f}, CAS {decoy['cas']:.2f}), and "
+        f"without it goes {percent(decoy['effect_query'])}."
     )
     yield (
         f"L25H4 puts {other['raw']:.2f} of its attention on the subject, and without it goes "
-        f"{other['effect_query']:.0%}."
+        f"{percent(other['effect_query'])}."
     )
     leader, looker = coreference.loc["L25H1"], coreference.loc["L24H4"]
     yield (
-        f"L25H1 has the largest effect ({leader['effect_query']:.0%} at the query), "
-        f"{leader['effect_edge']:.0%} of it over the edge, with CAS {leader['cas']:.2f}."
+        f"L25H1 has the largest effect, {percent(leader['effect_query'])} at the query, of which "
+        f"{percent(leader['effect_edge'])} comes over the edge, and a CAS of {leader['cas']:.2f}."
     )
     yield (
         f"The most selective head, L24H4 (CAS {looker['cas']:.2f}), has an effect of "
-        f"{looker['effect_query']:.0%} ({looker['effect_query_low']:.0%} to "
-        f"{looker['effect_query_high']:.0%})."
+        f"{percent(looker['effect_query'])} ({percent(looker['effect_query_low'])} to "
+        f"{percent(looker['effect_query_high'])}), not significant among so many heads."
     )
-    induction = long_range.loc["L18H6"]
+    induction, rival = long_range.loc["L18H6"], long_range.loc["L24H4"]
     score = runs["long_range"].tables["battery"].set_index("label").loc["L18H6", "induction"]
     yield (
         f"L18H6, the first induction head of the battery ({score:.2f}), is also the most selective "
-        f"here (CAS {induction['cas']:.2f}) and the one that matters most "
-        f"({induction['effect_edge']:.0%} over the edge)."
+        f"here (CAS {induction['cas']:.2f}) and the one that matters most, with "
+        f"{percent(induction['effect_edge'])} over the edge."
     )
-    rival = long_range.loc["L24H4"]
-    yield f"L24H4 works against it ({rival['effect_query']:.0%} at the query)."
+    yield f"L24H4 works against it, with {percent(rival['effect_query'])} at the query."
     for task in TASKS:
         run = runs[task]
         gap = run.settings["gap"]

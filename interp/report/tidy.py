@@ -15,13 +15,14 @@ from interp.contrast import (
     ON_EDGE,
     PARTLY,
     SILENT,
+    SMALL,
     UNCERTAIN,
     UNLOCATED,
 )
 
 TIERS = {"everywhere": "everywhere", "query": "at the query", "edge": "on the edge"}
 
-ATTENDING = (ON_EDGE, PARTLY, ELSEWHERE, UNLOCATED, NO_EFFECT, UNCERTAIN)
+ATTENDING = (ON_EDGE, PARTLY, ELSEWHERE, UNLOCATED, NO_EFFECT, SMALL, UNCERTAIN)
 MATTERING = (ON_EDGE, PARTLY, ELSEWHERE, UNLOCATED, SILENT, MATTERS)
 
 

@@ -40,7 +40,9 @@ def test_a_llama_head_by_its_weights(tiny, items):
     with torch.inference_mode():
         final = module.model(input_ids=batch.ids, output_hidden_states=True).hidden_states
         before_norm = []
-        handle = module.model.norm.register_forward_pre_hook(lambda _, args: before_norm.append(args[0]))
+        handle = module.model.norm.register_forward_pre_hook(
+            lambda _, args: before_norm.append(args[0])
+        )
         module(input_ids=batch.ids)
         handle.remove()
     assert final
@@ -49,7 +51,7 @@ def test_a_llama_head_by_its_weights(tiny, items):
     unembed = module.lm_head.weight[batch.answer] - module.lm_head.weight[batch.foil]
     found = direct_logit_attribution(tiny, batch).heads
     for layer, head in tiny.heads:
-        W_O = module.model.layers[layer].self_attn.o_proj.weight[:, head * 8 : head * 8 + 8]  # noqa: N806,E501  as it is called
+        W_O = module.model.layers[layer].self_attn.o_proj.weight[:, head * 8 : head * 8 + 8]  # noqa: N806  as it is called
         written = kept.z[layer][:, head, -1] @ W_O.T
         expected = (module.model.norm.weight * written / scale * unembed).sum(-1)
         assert torch.allclose(found[:, layer, head], expected, atol=1e-4)
