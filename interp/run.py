@@ -21,7 +21,7 @@ from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.heads import Head
 from interp.items import Item
-from interp.measures.battery import battery, repeats
+from interp.measures.battery import battery, repeats, why_no_repeats
 from interp.measures.relations import relation_scores
 from interp.models.model import Model
 from interp.models.record import record
@@ -117,7 +117,8 @@ def measure(
     if heads is None:
         if "edge" in scopes:
             tables["league"] = league(data, seed=settings.seed)
-        tables["battery"] = battery(model, repeats(model, seed=settings.seed))
+        if not why_no_repeats(model):
+            tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check)
     found |= {"chance": chance, "seconds": round(time.monotonic() - start)}
     return Run(settings=constant | found, tables=tables)

@@ -51,8 +51,8 @@ def sentences(runs):
     )
     leader, looker = coreference.loc["L25H1"], coreference.loc["L24H4"]
     yield (
-        f"L25H1 has the largest effect, {percent(leader['effect_query'])} at the query, of which "
-        f"{percent(leader['effect_edge'])} comes over the edge, and a CAS of {leader['cas']:.2f}."
+        f"L25H1 has the largest effect, {percent(leader['effect_query'])} at the query and "
+        f"{percent(leader['effect_edge'])} over the edge, with a CAS of {leader['cas']:.2f}"
     )
     yield (
         f"The most selective head, L24H4 (CAS {looker['cas']:.2f}), has an effect of "

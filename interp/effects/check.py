@@ -1,5 +1,6 @@
 """The engine against the plain loop, on ablated heads, in the run itself."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from interp.effects.metrics import Metric
 from interp.effects.plain_loop import looped_logits
 from interp.effects.scopes import Scope
 from interp.encode import Batch
+from interp.guards import attached_hooks
 from interp.heads import Head
 from interp.models.model import Model
 from interp.models.record import record
@@ -40,11 +42,19 @@ def check_against_loop(
     """Compare ablated heads with `run_with_hooks`, all logits at the query of the first items.
 
     Heads default to one in the first, the middle and the last layer. (The intact run alone would
-    not show an edit that reaches too few rows.)
+    not show an edit that reaches too few rows.) Hooks that somebody has attached to the bridge stay
+    there, and a warning names them: the loop is then not that of the model alone.
 
     Raises:
         ArithmeticError: they differ by more than 1e-5 of the largest logit.
     """
+    attached = attached_hooks(model.bridge)
+    if attached:
+        warnings.warn(
+            f"hooks are attached to the bridge at {', '.join(attached)} and act in the plain loop; "
+            "bridge.reset_hooks() removes them.",
+            stacklevel=2,
+        )
     heads = _spread(model) if heads is None else list(heads)
     few = batch.first(n_items)
     recorded = record(model.plain, few)

@@ -10,6 +10,8 @@ from torch import Tensor
 from interp.heads import Head
 from interp.models.model import Model
 
+LEAST_WORDS = 100
+
 
 @dataclass(frozen=True, kw_only=True)
 class Repeats:
@@ -31,14 +33,11 @@ def repeats(model: Model, *, period: int = 50, n_items: int = 10, seed: int = 0)
     the 4 % merged last.
 
     Raises:
-        ValueError: the prefix is not one token, which the position arithmetic needs.
+        ValueError: the model has no such sequences (see `why_no_repeats`).
     """
-    if len(model.prefix.before) != 1 or model.prefix.after:
-        raise ValueError(
-            "the battery needs exactly one token before the text and none after it; "
-            f"prefix {model.prefix.policy!r} has {len(model.prefix.before)} and "
-            f"{len(model.prefix.after)}."
-        )
+    reason = why_no_repeats(model)
+    if reason:
+        raise ValueError(reason)
     pool = _words(model)
     generator = torch.Generator().manual_seed(seed)
     blocks = torch.stack(
@@ -46,6 +45,26 @@ def repeats(model: Model, *, period: int = 50, n_items: int = 10, seed: int = 0)
     )
     before = torch.full((n_items, 1), model.prefix.before[0])
     return Repeats(ids=torch.cat([before, blocks, blocks], dim=1), period=period)
+
+
+def why_no_repeats(model: Model) -> str:
+    """Why random repeats cannot be made for a model; empty where they can.
+
+    The arithmetic of positions needs exactly one token before the text, and random blocks need
+    words to choose from.
+    """
+    n_before, n_after = len(model.prefix.before), len(model.prefix.after)
+    if (n_before, n_after) != (1, 0):
+        return (
+            "the battery needs exactly one token before the text and none after it; prefix "
+            f"{model.prefix.policy!r} has {n_before} and {n_after}."
+        )
+    if len(_words(model)) < LEAST_WORDS:
+        return (
+            f"the battery needs {LEAST_WORDS} or more lowercase words with a leading space in the "
+            f"vocabulary, this one leaves {len(_words(model))}."
+        )
+    return ""
 
 
 def battery(model: Model, repeats: Repeats) -> pd.DataFrame:
@@ -85,7 +104,16 @@ def battery(model: Model, repeats: Repeats) -> pd.DataFrame:
 
 
 def repeat_losses(model: Model, repeats: Repeats) -> tuple[float, float]:
-    """Mean loss in nats on the first and on the second block; no drop, no induction to explain."""
+    """Mean loss in nats on the first and on the second block; no drop, no induction to explain.
+
+    Raises:
+        ValueError: the model sees the next token, so that its loss on it says nothing.
+    """
+    if not model.is_causal:
+        raise ValueError(
+            f"{model.name} is bidirectional and sees the token that a next-token loss is about; "
+            "mask a position and read the answer there instead."
+        )
     with torch.inference_mode():
         logits = model.plain(repeats.ids).logits[:, :-1]
         loss = torch.nn.functional.cross_entropy(
@@ -111,9 +139,4 @@ def _words(model: Model) -> Int[Tensor, " word"]:
         and piece[1:].islower()
     )  # fmt: skip
     margin = round(0.04 * len(words))
-    if len(words) - 2 * margin < 100:
-        raise ValueError(
-            f"the tokenizer has {len(words)} lowercase words with a leading space, expected 100 "
-            "or more for random blocks."
-        )
     return torch.tensor(words[margin : len(words) - margin])

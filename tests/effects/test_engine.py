@@ -208,6 +208,21 @@ def test_the_check_reports_how_near_the_two_are(tiny, batch):
     assert check.largest_difference <= 1e-5 * check.largest_logit
 
 
+def test_hooks_of_ones_own_survive_and_are_named(tiny, batch):
+    """The intact run is not intact then, and that is said; nothing is removed behind one's back."""
+    seen = []
+    tiny.bridge.add_hook("blocks.1.attn.hook_z", lambda z, hook: seen.append(z.shape))
+    try:
+        with pytest.warns(UserWarning, match="hooks are attached to the bridge at .*z"):
+            check_against_loop(tiny, batch, scopes=[Scope.QUERY])
+        assert seen
+        seen.clear()
+        tiny.bridge(batch.ids)
+        assert seen, "the hook is still there"
+    finally:
+        tiny.bridge.reset_hooks()
+
+
 def test_the_check_catches_rows_that_were_not_recomputed(tiny, batch, monkeypatch):
     """An edit that reaches too few rows leaves the intact run right, and the ablated one wrong."""
     monkeypatch.setattr(

@@ -3,7 +3,15 @@
 import pytest
 import torch
 
-from interp.measures.battery import Repeats, battery, repeat_losses, repeats
+from interp.measures.battery import (
+    Repeats,
+    _words,
+    battery,
+    repeat_losses,
+    repeats,
+    why_no_repeats,
+)
+from interp.models import load
 
 
 class Planted:
@@ -64,6 +72,23 @@ def test_blocks_are_random_words_repeated_under_the_prefix(smollm2):
 def test_without_a_single_prefix_token_it_refuses(tiny):
     with pytest.raises(ValueError, match="the battery needs exactly one token before the text"):
         repeats(tiny.with_prefix("none"))
+
+
+def test_a_vocabulary_without_words_says_so(tiny):
+    assert why_no_repeats(tiny) == (
+        "the battery needs 100 or more lowercase words with a leading space in the vocabulary, "
+        f"this one leaves {len(_words(tiny))}."
+    )
+
+
+def test_a_next_token_loss_of_an_encoder_is_an_error_and_not_a_number():
+    minilm = load("minilm-l6")
+    with pytest.raises(ValueError) as error:
+        repeat_losses(minilm, Repeats(ids=torch.zeros(1, 5, dtype=torch.long), period=2))
+    assert str(error.value) == (
+        "minilm-l6 is bidirectional and sees the token that a next-token loss is about; mask a "
+        "position and read the answer there instead."
+    )
 
 
 FIGURES = {
