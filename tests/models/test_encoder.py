@@ -44,8 +44,7 @@ def test_another_prefix_would_remove_them_and_is_refused(minilm, policy):
     with pytest.raises(ValueError) as error:
         minilm.with_prefix(policy)
     assert str(error.value) == (
-        f"an encoder keeps its special tokens; prefix {policy!r} would remove them, use "
-        "'document'."
+        f"an encoder keeps its special tokens; prefix {policy!r} would remove them, use 'document'."
     )
 
 
