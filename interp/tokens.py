@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interp.decoding import token_places
 from interp.items import Span
-from interp.words import token_places, tokens_over
+from interp.words import tokens_over
 
 
 @dataclass(frozen=True, kw_only=True)
