@@ -85,7 +85,7 @@ def spans(text):
 
 
 def bare(text):
-    """Lower case, no accents, no spaces, nothing invisible: a second route to what must be equal."""
+    """Lower case, no accents, no spaces, nothing invisible: by another route."""
     apart = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in apart if unicodedata.category(c)[0] not in "MCZ")
 

@@ -151,8 +151,8 @@ def _next(line: Line, form: str, text: str, after: int) -> Span:
     start = text.find(form, after)
     if start < 0 or text[after:start].strip():
         raise ValueError(
-            f'{line.place}: field "form": expected the next word of "# text = {text}", after '
-            f'"{text[:after][-20:]}", got "{form}".'
+            f'{line.place}: field "form": expected the next word of "# text = {text}", from '
+            f'character {after} on, got "{form}".'
         )
     return Span(start, start + len(form))
 
