@@ -24,7 +24,7 @@ class Word:
             a part of it.
         head: the index of the word it depends on, or None for the root.
         relation: the name of that dependency, subtype included.
-        features, misc: columns 6 and 10, as key and value.
+        features, misc: columns 6 and 10, as key and value; a value "_" is empty.
     """
 
     place: str
@@ -141,9 +141,14 @@ def _words(rows: list[tuple[Line, conllu.Token]], text: str) -> Iterator[Word]:
             upos=token["upos"],
             head=_head(line, token["head"], n_words),
             relation=token["deprel"],
-            features=token["feats"] or {},
-            misc=token["misc"] or {},
+            features=_filled(token["feats"]),
+            misc=_filled(token["misc"]),
         )
+
+
+def _filled(column: dict[str, str | None] | None) -> dict[str, str]:
+    """A column of keys and values, empty where the file has "_"."""
+    return {key: value or "" for key, value in (column or {}).items()}
 
 
 def _next(line: Line, form: str, text: str, after: int) -> Span:

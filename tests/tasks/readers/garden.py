@@ -8,7 +8,7 @@ _ROWS = f"""
 # sent_id = garden-1
 # text = The roses near the old wall don't bloom.
 1 The DET _ 2 det Entity=(1-plant-new-n-c-2-coref
-2 roses NOUN Number=Plur 9 nsubj _
+2 roses NOUN Number=Plur 9 nsubj CorrectForm=_
 3 near ADP _ 6 case _
 4 the DET _ 6 det Entity=(2-object-new-n-c-3-sgl
 5 old ADJ _ 6 amod _

@@ -18,7 +18,7 @@ def test_words_stand_where_the_text_has_them(write):
     assert [sentence.document for sentence in (first, second, last)] == ["garden", "garden", "pond"]
     roses = first.words[1]
     assert (roses.form, roses.upos, roses.relation, roses.head) == ("roses", "NOUN", "nsubj", 8)
-    assert roses.features == {"Number": "Plur"}
+    assert (roses.features, roses.misc) == ({"Number": "Plur"}, {"CorrectForm": ""})
     assert first.words[8].head is None
 
 
