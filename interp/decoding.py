@@ -6,24 +6,22 @@ characters that some of them drop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
 from interp.items import Span
 
+_CUT = "\ufffd"
+"""What a part of a character decodes to."""
 
-class _Letter(NamedTuple):
-    """A letter as it is compared, and the character of the text that it comes from."""
 
-    letter: str
-    place: int
+class _Text(NamedTuple):
+    """A text as it is compared: its letters, and the character that each comes from."""
 
-    @property
-    def is_droppable(self) -> bool:
-        """Whether a tokenizer may have left it out: accents, controls, invisible characters."""
-        return category(self.letter)[0] == "C" or category(self.letter) == "Mn"
+    letters: str
+    places: tuple[int, ...]
 
 
 class _Reading(NamedTuple):
@@ -44,23 +42,24 @@ def token_places(ids: Sequence[int], text: str, tokenizer: Any) -> list[Span]:
     Raises:
         ValueError: the tokens, decoded, do not give the text; the message says from where on.
     """
-    letters = _letters(text)
-    decoded = cache(lambda some: tuple(_letters(tokenizer.decode(list(some)))))
+    target = _compared(text)
+    decoded = cache(lambda some: _folded(tokenizer.decode(list(some))))
 
     def readings(path: list[_Reading]) -> Iterator[_Reading]:
         token, letter = path[-1].token, path[-1].letter
         if token == len(ids):
             return iter(())
         if ids[token] == tokenizer.unk_token_id:
-            return _unknown(token, letter, letters, text)
+            return _unknown(token, letter, target, text)
         before = tuple(ids[path[-2].token : token]) if len(path) > 1 else ()
-        return _known(ids, token, before, decoded, letter, letters)
+        return _known(ids, token, before, decoded, letter, target)
 
     path = [_Reading(0, 0, Span(0, 0))]
     open_ways = [readings(path)]
     dead: set[tuple[int, int]] = set()
     furthest = path[0]
-    while path[-1].token < len(ids) or _next_needed(letters, path[-1].letter) < len(letters):
+    n_letters = len(target.letters)
+    while path[-1].token < len(ids) or _next_needed(target.letters, path[-1].letter) < n_letters:
         way = next(open_ways[-1], None)
         if way is None:
             dead.add(path.pop()[:2])
@@ -80,16 +79,16 @@ def token_places(ids: Sequence[int], text: str, tokenizer: Any) -> list[Span]:
 
 def plain_letters(text: str) -> str:
     """A text as any tokenizer leaves it: no case, accents, spaces or invisible characters."""
-    return "".join(letter.letter for letter in _letters(text) if not letter.is_droppable)
+    return "".join(letter for letter in _folded(text) if not _is_droppable(letter))
 
 
 def _known(
     ids: Sequence[int],
     token: int,
     before: tuple[int, ...],
-    decoded: Callable[[tuple[int, ...]], tuple[_Letter, ...]],
+    decoded: Callable[[tuple[int, ...]], str],
     start: int,
-    letters: Sequence[_Letter],
+    target: _Text,
 ) -> Iterator[_Reading]:
     """A token, with those after it that complete its characters, matched with the text.
 
@@ -98,72 +97,83 @@ def _known(
     n_before = len(decoded(before))
     for end in range(token + 1, len(ids) + 1):
         piece = decoded(before + tuple(ids[token:end]))[n_before:]
-        matched = _match(piece, start, letters)
+        matched = _match(piece, start, target.letters)
         if matched is not None:
             stop = matched[-1] + 1 if matched else start
-            yield _Reading(end, stop, _place(matched, start, letters))
-        if "\ufffd" not in (letter.letter for letter in piece):
+            yield _Reading(end, stop, _place(matched, start, target))
+        if _CUT not in piece:
             return
 
 
-def _unknown(token: int, start: int, letters: Sequence[_Letter], text: str) -> Iterator[_Reading]:
+def _unknown(token: int, start: int, target: _Text, text: str) -> Iterator[_Reading]:
     """An unknown-word token, the longest reading first: up to the next space.
 
     The last is that it stands for no letter at all: a line break may be unknown, too.
     """
-    first = _next_needed(letters, start)
+    first = _next_needed(target.letters, start)
     stop = first
-    while stop < len(letters) and (
+    while stop < len(target.letters) and (
         stop == first
-        or not any(map(str.isspace, text[letters[stop - 1].place : letters[stop].place]))
+        or not any(map(str.isspace, text[target.places[stop - 1] : target.places[stop]]))
     ):
         stop += 1
     for end in range(stop, first, -1):
-        yield _Reading(token + 1, end, _place(range(first, end), start, letters))
-    yield _Reading(token + 1, first, _place(range(start, first), start, letters))
+        yield _Reading(token + 1, end, _place(range(first, end), start, target))
+    yield _Reading(token + 1, first, _place(range(start, first), start, target))
 
 
-def _match(piece: Sequence[_Letter], start: int, letters: Sequence[_Letter]) -> list[int] | None:
+def _match(piece: str, start: int, letters: str) -> list[int] | None:
     """Which letters of the text a piece is, from `start` on, or None where it is not the text."""
     matched: list[int] = []
     here = start
-    for letter, _ in piece:
+    for letter in piece:
         there = here
-        while (
-            there < len(letters) and letters[there].letter != letter and letters[there].is_droppable
-        ):
+        while there < len(letters) and letters[there] != letter and _is_droppable(letters[there]):
             there += 1
-        if there < len(letters) and letters[there].letter == letter:
+        if there < len(letters) and letters[there] == letter:
             matched.append(there)
             here = there + 1
-        elif not _Letter(letter, 0).is_droppable:
+        elif not _is_droppable(letter):
             return None
     return matched
 
 
-def _place(matched: Sequence[int], start: int, letters: Sequence[_Letter]) -> Span:
+def _place(matched: Sequence[int], start: int, target: _Text) -> Span:
     """From the first matched character to the last; empty after the last one read, if none is."""
     if matched:
-        return Span(letters[matched[0]].place, letters[matched[-1]].place + 1)
-    here = letters[start - 1].place + 1 if start else 0
+        return Span(target.places[matched[0]], target.places[matched[-1]] + 1)
+    here = target.places[start - 1] + 1 if start else 0
     return Span(here, here)
 
 
-def _next_needed(letters: Sequence[_Letter], start: int) -> int:
+def _next_needed(letters: str, start: int) -> int:
     """The first letter, from `start` on, that no tokenizer drops."""
-    while start < len(letters) and letters[start].is_droppable:
+    while start < len(letters) and _is_droppable(letters[start]):
         start += 1
     return start
 
 
-def _letters(text: str) -> list[_Letter]:
-    """The text without spaces, in lower case and taken apart into letters and accents."""
-    return [
-        _Letter(letter, place)
-        for place, character in enumerate(text)
-        for letter in normalize("NFKD", normalize("NFKD", character).casefold())
-        if not letter.isspace()
-    ]
+def _compared(text: str) -> _Text:
+    folded = [_letters_of(character) for character in text]
+    places = [place for place, letters in enumerate(folded) for _ in letters]
+    return _Text("".join(folded), tuple(places))
+
+
+def _folded(text: str) -> str:
+    return "".join(map(_letters_of, text))
+
+
+@lru_cache(maxsize=4096)
+def _letters_of(character: str) -> str:
+    """A character in lower case and taken apart into letters and accents; a space is nothing."""
+    apart = normalize("NFKD", normalize("NFKD", character).casefold())
+    return "".join(letter for letter in apart if not letter.isspace())
+
+
+@lru_cache(maxsize=4096)
+def _is_droppable(letter: str) -> bool:
+    """Whether a tokenizer may have left it out: accents, controls, invisible characters."""
+    return category(letter)[0] == "C" or category(letter) == "Mn"
 
 
 def _mismatch(text: str, furthest: _Reading, ids: Sequence[int], tokenizer: Any) -> str:
