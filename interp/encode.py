@@ -12,6 +12,7 @@ from torch import Tensor
 
 from interp.items import Item, Span
 from interp.tokens import continuation, covering, text_tokens
+from interp.words import require_word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +116,7 @@ def positions_of(span: Span, text: str, tokenizer: Any) -> list[int]:
         ValueError: the tokens, decoded, do not contain the span's words.
     """
     positions, decoded = covering(span, text, tokenizer)
-    words = text[span.start : span.end]
-    if not words.strip() or words.strip().casefold() not in decoded.casefold():
-        raise ValueError(
-            f"the tokens at characters {span.start} to {span.end} of {text!r} read {decoded!r}, "
-            f"expected {words!r}."
-        )
+    require_word(span, text, decoded)
     return positions
 
 

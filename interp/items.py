@@ -95,3 +95,31 @@ def both_directions(
         labels=corrupt_labels,
     )
     return clean, corrupt
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringItem:
+    """A place in natural text and where attention from it belongs; it has no counterfactual.
+
+    All spans are places in `text`.
+
+    Attributes:
+        item_id: unique within a task.
+        task: the relation, such as subject or antecedent.
+        clusters: as in `Item`.
+        words: the words of the text, in order, as its source divides it.
+        query: the word from which attention is measured.
+        source: where the relation says that it goes; one of several is enough.
+        distractors: other candidates, of the same kind.
+        labels: what the source says about the item, such as `{"relation": "nsubj"}`.
+    """
+
+    item_id: str
+    task: str
+    clusters: tuple[str, ...]
+    text: str
+    words: tuple[Span, ...]
+    query: Span
+    source: tuple[Span, ...]
+    distractors: tuple[Span, ...]
+    labels: dict[str, str] = field(default_factory=dict)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interp.decoding import token_places
 from interp.items import Span
+from interp.words import tokens_over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,8 @@ def prompt_tokens(
 def text_tokens(text: str, tokenizer: Any) -> tuple[list[int], list[Span]]:
     """Token ids of a text, and the characters that each covers; no special token is added.
 
+    The characters are the tokenizer's own account, which can be wrong: for spans, use `covering`.
+
     Raises:
         ValueError: the text begins with a special token, which is for the prefix to add.
     """
@@ -53,13 +57,9 @@ def text_tokens(text: str, tokenizer: Any) -> tuple[list[int], list[Span]]:
 
 
 def covering(span: Span, text: str, tokenizer: Any) -> tuple[list[int], str]:
-    """Which tokens of a text cover a span, and what they read."""
-    ids, places = text_tokens(text, tokenizer)
-    positions = [
-        position
-        for position, place in enumerate(places)
-        if place.start < span.end and span.start < place.end
-    ]
+    """Which tokens of a text cover a span, found by decoding, and what they read."""
+    ids, _ = text_tokens(text, tokenizer)
+    positions = tokens_over(span, token_places(ids, text, tokenizer))
     return positions, tokenizer.decode([ids[position] for position in positions])
 
 

@@ -12,9 +12,8 @@ directions become items, and the second needs a source of its own. It is
 In any other case the second source cannot be known, and is asked for.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +23,7 @@ from interp.items import Item, Span, both_directions
 from interp.tasks.alignment import carried
 from interp.tasks.check import check
 from interp.tasks.lexicon import Record, Text, validated
+from interp.tasks.lines import json_lines
 
 _TASK = "own"
 
@@ -75,10 +75,7 @@ def read_pairs(path: Path | str, tokenizer: Any = None) -> list[Item]:
         ValueError: the file is empty, or a line is not a valid pair; the message names the file,
             the line and the field.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}; give the path of a JSON Lines file.")
-    return _items(_lines(path), tokenizer, source=str(path))
+    return _items(json_lines(path), tokenizer, source=str(path))
 
 
 def pairs(records: Iterable[Mapping[str, Any]]) -> list[Item]:
@@ -90,19 +87,6 @@ def pairs(records: Iterable[Mapping[str, Any]]) -> list[Item]:
     """
     numbered = ((f"record {number}", number, record) for number, record in enumerate(records, 1))
     return _items(numbered, tokenizer=None, source="the records")
-
-
-def _lines(path: Path) -> Iterator[tuple[str, int, Any]]:
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{path}, line {number}"
-        try:
-            yield place, number, json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"{place}: expected one JSON object, got {error.msg} at column {error.colno}."
-            ) from error
 
 
 def _items(records: Iterable[tuple[str, int, Any]], tokenizer: Any, *, source: str) -> list[Item]:

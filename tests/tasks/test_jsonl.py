@@ -168,6 +168,6 @@ def test_a_bad_file_is_named_with_its_line(
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.jsonl"
-    message = f"there is no file {path}; give the path of a JSON Lines file."
+    message = f"there is no file {path}; give the path of a text file."
     with pytest.raises(FileNotFoundError, match=f"^{re.escape(message)}$"):
         read_pairs(path)
