@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from interp.decoding import plain_letters
 from interp.items import Item, Span
 from interp.tokens import continuation, covering, text_tokens
 
@@ -83,7 +84,7 @@ def _span_problems(role: str, span: Span, text: str, tokenizer: Any) -> Iterator
         return
     words = text[span.start : span.end]
     decoded = covering(span, text, tokenizer)[1].strip()
-    if decoded.casefold() != words.strip().casefold():
+    if plain_letters(decoded) != plain_letters(words.strip()):
         yield (
             f'the {role} must be whole tokens, got "{words}" within "{decoded}"; give the whole '
             "word."
