@@ -11,7 +11,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 def test_ones_own_pairs_and_metric_in_under_ten_lines(capsys):
     (example,) = re.findall(r"```python\n(import interp\n.*?)```", README.read_text(), re.DOTALL)
-    after_the_pairs = example.split("])\n")[1].strip().splitlines()
+    after_the_pairs = example.split("    ]\n)\n")[1].strip().splitlines()
     assert len(after_the_pairs) < 10
     names = {}
     exec(example, names)

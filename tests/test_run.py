@@ -11,7 +11,8 @@ from interp.tasks import build
 @pytest.fixture(scope="module")
 def finished(smollm2, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "agreement"
-    items = build("agreement", smollm2.tokenizer, n_pairs=8, seed=0)
+    items = build("agreement", smollm2.tokenizer, n_pairs=32, seed=0)
+    items = [item for item in items if item.template_id == "beside-knew"]
     run = run_task(smollm2, items, Settings(task="agreement"), folder=folder)
     return run, folder, items
 
@@ -41,7 +42,7 @@ def test_the_heads_known_for_agreement_are_found(finished):
     """L26H0 and L27H8 carry it over the edge; L27H0 attends as much and does nothing."""
     heads = finished[0].tables["verdicts"].set_index("label")
     assert set(heads["effect_edge"].nlargest(2).index) == {"L26H0", "L27H8"}
-    assert heads.loc["L27H0", "raw"] > 0.7
+    assert set(heads["cas"].nlargest(3).index) == {"L26H0", "L27H8", "L27H0"}
     assert abs(heads.loc["L27H0", "effect_query"]) < 0.03
 
 

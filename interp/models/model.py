@@ -105,6 +105,6 @@ class Model:
         module = twin(self.plain.module)
         module.set_attn_implementation("eager")  # ours answers only modules that `plain` holds
         bridge = boot(module, self.tokenizer, name=self.name)
-        ids = torch.arange(4, device=module.device)[None]
+        ids = torch.arange(3, 7, device=module.device)[None]  # no encoder's padding among them
         same_output_probe(bridge, lambda ids: logits_of(self.plain(ids)), ids)
         return bridge

@@ -37,15 +37,13 @@ def test_a_llama_head_by_its_weights(tiny, items):
     """z through the head's own rows of W_O, the norm's gain over its scale, and the unembedding."""
     (batch,) = tiny.encode(items)
     module, kept = tiny.plain.module, record(tiny.plain, batch)
+    before_norm = []
+    handle = module.model.norm.register_forward_pre_hook(
+        lambda _, args: before_norm.append(args[0])
+    )
     with torch.inference_mode():
-        final = module.model(input_ids=batch.ids, output_hidden_states=True).hidden_states
-        before_norm = []
-        handle = module.model.norm.register_forward_pre_hook(
-            lambda _, args: before_norm.append(args[0])
-        )
         module(input_ids=batch.ids)
-        handle.remove()
-    assert final
+    handle.remove()
     states = before_norm[0][:, -1]
     scale = (states.pow(2).mean(-1, keepdim=True) + module.config.rms_norm_eps).sqrt()
     unembed = module.lm_head.weight[batch.answer] - module.lm_head.weight[batch.foil]

@@ -93,7 +93,7 @@ def test_a_family_that_is_not_known_lists_those_that_are(tiny_folder, tmp_path):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "strange"}))
     with pytest.raises(
-        ValueError, match="family 'strange' is not supported; supported are .*llama"
+        ValueError, match="family 'strange' is not supported: .*; supported are .*llama"
     ):
         load(str(folder))
 
