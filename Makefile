@@ -19,8 +19,9 @@ $(VENV)/.installed: requirements.lock
 report: $(VENV)/.installed
 	$(BIN)/interp run all --model smollm2-135m --preset quick
 
+# One thread: the models are small, and threads that wait for each other on busy cores are slow.
 test: $(VENV)/.installed
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest
 
 # Format, lint, types, import contracts. Nothing here repairs.
 check: $(VENV)/.installed
