@@ -64,6 +64,20 @@ def direct_logit_attribution(model: Model, batch: Batch) -> Attribution:
     return Attribution(heads=heads, rest=difference - heads.sum((1, 2)))
 
 
+def head_outputs(
+    model: Model, batch: Batch, z: list[Float[Tensor, "item head d_head"]]
+) -> Float[Tensor, "item layer head d_model"]:
+    """What each head writes to the residual stream, given its z, a tensor a layer; biases not.
+
+    Raises:
+        ValueError: the model does not add its heads' outputs (see `direct_logit_attribution`).
+    """
+    with torch.inference_mode():
+        projections = _Watched(model, batch).projections
+        written = [_per_head(*pair) for pair in zip(projections, z, strict=True)]
+    return torch.stack(written, dim=1)
+
+
 class _FrozenNorm:
     """The final norm as the linear map that it is at the scale of the intact run.
 

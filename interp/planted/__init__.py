@@ -8,9 +8,9 @@ from pathlib import Path
 
 from interp.heads import nearest_name
 from interp.planted import composed, lookalikes, repair, silent, variants
-from interp.planted.known import RESTS, Builder, Known, Planted
+from interp.planted.known import Builder, Known, Planted
 
-__all__ = ["NAMES", "RESTS", "Known", "Planted", "build", "check_name", "write"]
+__all__ = ["NAMES", "Known", "Planted", "build", "check_name", "write"]
 
 _BUILDERS: dict[str, Builder] = {
     "induction": composed.induction,

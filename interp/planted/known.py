@@ -17,10 +17,12 @@ NEITHER = "neither"
 class Known:
     """What a head does on its model's items. Effects are in logits, positive: the head helps.
 
+    None stands where nothing is claimed.
+
     Attributes:
         role: in a few words.
         attention: to the source, mean over items.
-        cas: counterfactual attention selectivity; None where the source does not move.
+        cas: counterfactual attention selectivity, undefined where the source does not move.
         everywhere, query, edge: effect when the head's output is that of the paired prompt.
         zero, mean: effect when it is nothing, or its mean over items at each position.
         direct: what the head adds to the logit difference by itself.
@@ -29,7 +31,7 @@ class Known:
     """
 
     role: str
-    attention: float = 0.0
+    attention: float | None = 0.0
     cas: float | None = 0.0
     everywhere: float = 0.0
     query: float = 0.0
@@ -38,10 +40,12 @@ class Known:
     mean: float = 0.0
     direct: float = 0.0
     norm: float | None = None
-    reading: str = NEITHER
+    reading: str | None = NEITHER
 
 
 RESTS = Known(role="rests")
+RESTS_UNMOVED = Known(role="rests", cas=None)
+"""A head that rests, on items whose source does not move."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +55,8 @@ class Planted:
     Attributes:
         description: what is planted, in a sentence.
         files: weights and configuration.
-        known: by head; heads that are not named rest.
+        known: by head.
+        rests: what is known of all other heads.
         tolerance: how near to `known` exact measurements come.
     """
 
@@ -59,6 +64,7 @@ class Planted:
     files: Files
     items: tuple[Item, ...]
     known: dict[Head, Known]
+    rests: Known = RESTS
     tolerance: float = 1e-3
 
 

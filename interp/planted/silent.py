@@ -4,7 +4,7 @@ from interp.heads import Head
 from interp.planted import prompts
 from interp.planted.families import as_gpt2, as_llama
 from interp.planted.kit import HeadWeights, MLPWeights, Stream, even, head, previous
-from interp.planted.known import SILENT, Known, Planted, consistent
+from interp.planted.known import ON_EDGE, RESTS_UNMOVED, SILENT, Known, Planted, consistent
 from interp.planted.names import GENDERS, antecedent, any_of
 from interp.planted.words import N_POSITIONS, NAMES, circuit
 
@@ -26,6 +26,7 @@ def diffuse() -> Planted:
         files=as_llama(circuit(stream, [[spread]], says="said", words=NAMES)),
         items=prompts.mention(),
         known={Head(0, 0): known},
+        rests=RESTS_UNMOVED,
     )
 
 
@@ -40,6 +41,7 @@ def relay() -> Planted:
         ),
         items=prompts.mention(),
         known=relay_known(),
+        rests=RESTS_UNMOVED,
     )
 
 
@@ -124,7 +126,7 @@ def pointer() -> Planted:
     )
     pointing = Known(
         role="attends to the name and brings its place", attention=1, cas=1, edge=2,
-        reading=consistent("").reading, **_HERE,
+        reading=ON_EDGE, **_HERE,
     )  # fmt: skip
     return Planted(
         description="Coreference in which the value carries a place, not a name.",
@@ -146,7 +148,7 @@ def through_mlp() -> Planted:
     )
     marking = Known(
         role="finds the antecedent, for the MLP to say", attention=1, cas=1, edge=2,
-        reading=consistent("").reading, **_HERE,
+        reading=ON_EDGE, **_HERE,
     )  # fmt: skip
     return Planted(
         description="Coreference said by an MLP.",

@@ -8,7 +8,7 @@ from interp.heads import Head
 from interp.planted import prompts
 from interp.planted.families import as_bert, as_llama
 from interp.planted.kit import SHARPNESS, HeadWeights, Stream, resting
-from interp.planted.known import Known, Planted, consistent
+from interp.planted.known import RESTS, RESTS_UNMOVED, Known, Planted, consistent
 from interp.planted.names import GENDERS, antecedent
 from interp.planted.silent import reads_carried, relay_known
 from interp.planted.words import NAMES, circuit, filled_up
@@ -59,18 +59,18 @@ def bidirectional() -> Planted:
         description="Coreference in an encoder.",
         files=as_bert(circuit(stream, [[antecedent(stream)]], says="said", words=NAMES)),
         items=prompts.coreference(),
-        known={Head(0, 0): consistent(_FINDS)},
+        known={Head(0, 0): replace(consistent(_FINDS), direct=None)},
+        rests=replace(RESTS, direct=None),
     )
 
 
 def rotary() -> Planted:
     """A relay whose previous-token head asks and answers the same everywhere: rotation finds it."""
     stream = Stream(carried=16, is_last=1, name=16, said=16)
-    plain = circuit(
-        stream,
-        [[_turned_back(stream)], [_slow(reads_carried(stream))]],
-        says="said",
-        words=NAMES,
+    rests = _slow(resting(stream))
+    plain = replace(
+        circuit(stream, [[]], says="said", words=NAMES),
+        heads=[[_turned_back(stream), rests], [_slow(reads_carried(stream)), rests]],
     )
     rope = {"rope_type": "default", "rope_theta": THETA}
     return Planted(
@@ -78,6 +78,7 @@ def rotary() -> Planted:
         files=as_llama(plain, rope=rope, d_head=D_HEAD),
         items=prompts.mention(),
         known=relay_known(),
+        rests=RESTS_UNMOVED,
     )
 
 
@@ -96,7 +97,7 @@ def crowd(*, seed: int = 0) -> Planted:
         for _ in range(7)
     ]
     plain = circuit(stream, [[]], says="said", words=NAMES)
-    stranger = Known(role="small random weights", attention=float("nan"), cas=None)
+    stranger = Known(role="small random weights", attention=None, cas=None, reading=None)
     return Planted(
         description="Coreference by one head among seven of small random weights.",
         files=as_llama(replace(plain, heads=[[antecedent(stream), *others]])),
