@@ -72,10 +72,19 @@ def head_outputs(
     Raises:
         ValueError: the model does not add its heads' outputs (see `direct_logit_attribution`).
     """
+    projections = output_projections(model, batch)
     with torch.inference_mode():
-        projections = _Watched(model, batch).projections
         written = [_per_head(*pair) for pair in zip(projections, z, strict=True)]
     return torch.stack(written, dim=1)
+
+
+def output_projections(model: Model, batch: Batch) -> list[nn.Module]:
+    """The module of each layer that takes its heads' z side by side and adds to the stream.
+
+    Raises:
+        ValueError: the model does not add its heads' outputs (see `direct_logit_attribution`).
+    """
+    return _Watched(model, batch).projections
 
 
 class _FrozenNorm:
