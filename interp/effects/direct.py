@@ -129,9 +129,7 @@ class _Watched:
             seen = _run_watched(model, batch, block)
             projection = _taking(merged, seen)
             taken, given = seen[block]
-            if projection is None or not _adds_up(
-                given - taken - seen[projection][1], seen, given
-            ):
+            if projection is None or not _adds_up(given - taken - seen[projection][1], seen, given):
                 raise _not_decomposable(model, f"layer {layer} does not add its heads' outputs")
             self.projections.append(projection)
             self.outputs.append(given)

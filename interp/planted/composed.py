@@ -33,7 +33,9 @@ def either() -> Planted:
 
 def both() -> Planted:
     """Two previous-token heads write apart; the induction head needs both."""
-    half = Known(role="one of two previous-token heads, both of which are needed", zero=1, mean=1)
+    half = Known(
+        role="one of two previous-token heads, both of which are needed", zero=1.0, mean=1.0
+    )
     return _recalling(
         "Upstream AND: removing either previous-token head shows everything.",
         {"before": 1, "before_too": 1},
@@ -47,9 +49,7 @@ def agreement() -> Planted:
         place=N_POSITIONS, number=2, is_noun=1, is_preposition=1, after_preposition=1, is_last=1,
         verb=2,
     )  # fmt: skip
-    marks = previous(
-        stream, takes=stream["is_preposition"], writes=stream["after_preposition"]
-    )
+    marks = previous(stream, takes=stream["is_preposition"], writes=stream["after_preposition"])
     agrees = head(
         stream,
         looks_for=stream["is_last"],
@@ -58,7 +58,7 @@ def agreement() -> Planted:
         writes=stream["verb"],
     )
     upstream = Known(
-        role="marks the attractor, upstream", everywhere=2, zero=1, mean=1, reading=SILENT
+        role="marks the attractor, upstream", everywhere=2.0, zero=1.0, mean=1.0, reading=SILENT
     )
     return Planted(
         description="Agreement with attractor suppression.",
@@ -96,4 +96,3 @@ def _recalling(description: str, written: dict[str, int], known: dict[Head, Know
 
 def _each(stream: Stream, names: list[str]) -> Reading:
     return np.hstack([stream[name] for name in names])
-

@@ -27,6 +27,7 @@ from interp.models.plain import Plain
 from interp.models.record import first_tensor, record
 from interp.models.sharing import twin
 
+
 def silenced(model: Model, batch: Batch, head: Head) -> Model:
     """The model with a head that attends as before and writes nothing.
 
@@ -44,10 +45,11 @@ def silenced(model: Model, batch: Batch, head: Head) -> Model:
 def grafted(model: Model, batch: Batch, head: Head, *, share: float) -> Model:
     """The model with a head that contributes `share` of the gap at the query, and attends as before.
 
-    The head is made to say again what the model itself comes to: of all pairs, the one direction
-    of its own z that goes most with one direction in which the last residual moves between a prompt
-    and its counterfactual (the first pair of singular vectors of their covariance). No answer and
-    no label enters. How loudly is set by the exact effect on `batch`, so measure on other items.
+    The head is made to say again what the model itself comes to. Said is the one direction in which
+    answers and foils differ most in the unembedding, either way round; asked is the direction of
+    the head's own z that goes with it in the last residual, between prompts and counterfactuals.
+    No label enters: which way round is the model's own residual. How loudly is set by the exact
+    effect on `batch`, so measure on other items.
 
     Args:
         share: of the gap, by resample at the query; found to within a tenth of it.
@@ -61,18 +63,17 @@ def grafted(model: Model, batch: Batch, head: Head, *, share: float) -> Model:
     recorded = record(model.plain, batch)
     rows = torch.arange(len(batch))
     z = recorded.z[head.layer][rows, head.head, batch.query]
-    states = _last_states(model, batch)
-    moved = (z - z[batch.donor]).T @ (states - states[batch.donor])
-    left, sizes, right = torch.linalg.svd(moved, full_matrices=False)
-    if not sizes[0] > 1e-6 * z.norm() * states.norm():
+    weights = model.plain.module.get_output_embeddings().weight
+    said = torch.linalg.svd(weights[batch.answer] - weights[batch.foil], full_matrices=False)[2][0]
+    states = _last_states(model, batch) @ said
+    moved = z - z[batch.donor]
+    asked = moved.T @ (states - states[batch.donor])
+    if not moved.norm() > 1e-4 * z.norm():
         raise ValueError(
             f"the output of {head.label} at the query is the same in a prompt and its "
             "counterfactual; choose a head that attends to something that differs."
         )
-    asked, said = left[:, 0], right[0]
-    spread = (z @ asked - z[batch.donor] @ asked).abs().mean()
-    unit = torch.outer(said, asked) * (states - states[batch.donor]).norm(dim=1).mean() / spread
-
+    unit = torch.outer(said, asked) * states.abs().mean() / (moved @ asked).abs().mean()
     planted, weight = _apart(model, batch, head, f"{head.label} grafted ({share:g})")
     own = weight.clone()
     loudness, before = share, (0.0, _share(model, batch, head))
@@ -161,7 +162,7 @@ def _share(model: Model, batch: Batch, head: Head) -> float:
 
 
 def _last_states(model: Model, batch: Batch) -> Float[Tensor, "item d_model"]:
-    """The last block's output at the query."""
+    """The last block's output at the query, normed where the model norms it."""
     kept: list[Tensor] = []
     handle = model.plain.anatomy.layers[-1].register_forward_hook(
         lambda block, inputs, output: kept.append(first_tensor(output))
@@ -169,9 +170,11 @@ def _last_states(model: Model, batch: Batch) -> Float[Tensor, "item d_model"]:
     try:
         with torch.inference_mode():
             model.plain.states(batch.ids)
+            states = kept[0][torch.arange(len(batch)), batch.query]
+            norm = model.plain.anatomy.final_norm
+            return states if norm is None else norm(states)
     finally:
         handle.remove()
-    return kept[0][torch.arange(len(batch)), batch.query]
 
 
 def _halves(batch: Batch) -> tuple[Batch, Batch]:

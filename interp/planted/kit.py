@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float
 
-Reading: TypeAlias = Float[np.ndarray, "d_model feature"]
+Reading: TypeAlias = Float[np.ndarray, "d_model _"]
 """Linear features of the residual stream, a column each."""
 
 SHARPNESS = 30.0
@@ -124,15 +124,11 @@ def resting(stream: Stream) -> HeadWeights:
 def even(stream: Stream, *, takes: Reading, writes: Reading) -> HeadWeights:
     """A head that attends evenly to all that it may."""
     nothing = stream.nothing
-    return head(
-        stream, looks_for=nothing, finds=nothing, takes=takes, writes=writes, rest=0.0
-    )
+    return head(stream, looks_for=nothing, finds=nothing, takes=takes, writes=writes, rest=0.0)
 
 
 def previous(stream: Stream, *, takes: Reading, writes: Reading) -> HeadWeights:
     """A head that attends from each place to the one before it."""
     place = stream["place"]
     before = np.eye(place.shape[1], k=-1)
-    return head(
-        stream, looks_for=place @ before, finds=place, takes=takes, writes=writes, rest=0.0
-    )
+    return head(stream, looks_for=place @ before, finds=place, takes=takes, writes=writes, rest=0.0)

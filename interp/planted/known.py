@@ -38,7 +38,7 @@ class Known:
     edge: float = 0.0
     zero: float = 0.0
     mean: float = 0.0
-    direct: float = 0.0
+    direct: float | None = 0.0
     norm: float | None = None
     reading: str | None = NEITHER
 

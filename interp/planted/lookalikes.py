@@ -67,14 +67,14 @@ def lookalikes() -> Planted:
             Head(0, 4): Known(role="attends to male names, whoever is asked for", attention=0.5),
             Head(0, 5): Known(
                 role="helps with common names as it harms with rare ones",
-                attention=1, cas=1, reading=NO_EFFECT,
+                attention=1.0, cas=1.0, reading=NO_EFFECT,
             ),
         },
     )  # fmt: skip
 
 
 def _decoy(role: str, *, norm: float) -> Known:
-    return Known(role=role, attention=1, cas=1, norm=norm, reading=NO_EFFECT)
+    return Known(role=role, attention=1.0, cas=1.0, norm=norm, reading=NO_EFFECT)
 
 
 def _always(stream: Stream, finds: Reading) -> HeadWeights:

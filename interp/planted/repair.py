@@ -28,8 +28,8 @@ def backup() -> Planted:
         items=prompts.coreference(),
         known={
             Head(0, 0): Known(
-                role="primary; repaired under zero, not under mean or resample", attention=1,
-                cas=1, everywhere=2, query=2, edge=2, zero=0, mean=1, direct=1, norm=sqrt(2),
+                role="primary; repaired under zero, not under mean or resample", attention=1.0,
+                cas=1.0, everywhere=2.0, query=2.0, edge=2.0, zero=0.0, mean=1.0, direct=1.0, norm=sqrt(2),
                 reading=ON_EDGE,
             ),
             Head(1, 0): Known(role="backup, at rest while the primary works"),
@@ -62,10 +62,10 @@ def eraser() -> Planted:
         known={
             Head(0, 0): consistent("finds the antecedent", norm=1.0),
             Head(0, 1): Known(
-                role="erased: a direct effect, no total one, and no backup", attention=1, cas=1,
-                direct=1, norm=sqrt(2), reading=NO_EFFECT,
+                role="erased: a direct effect, no total one, and no backup", attention=1.0, cas=1.0,
+                direct=1.0, norm=sqrt(2), reading=NO_EFFECT,
             ),
-            Head(1, 0): Known(role="eraser", direct=-1, reading=SILENT, **taken_back),
+            Head(1, 0): Known(role="eraser", direct=-1.0, reading=SILENT, **taken_back),
         },
     )  # fmt: skip
 
@@ -89,20 +89,20 @@ def norm_repair() -> Planted:
         writes=np.hstack([said, stream["shout"]]),
     )
     plain = circuit(stream, [[strong, weak]], says="said", words=NAMES)
-    intact = _said(STRONG + WEAK, 0, LOUD)
+    intact = _said(STRONG + WEAK, 0.0, LOUD)
     return Planted(
         description="A norm that repairs what the removal of a head takes.",
         files=as_llama(filled_up(plain, stream, RADIUS), radius=RADIUS),
         items=prompts.coreference(),
         known={
             Head(0, 0): _through_norm(
-                "says most", intact, moved=_said(WEAK, STRONG, LOUD), gone=_said(WEAK, 0, LOUD),
+                "says most", intact, moved=_said(WEAK, STRONG, LOUD), gone=_said(WEAK, 0.0, LOUD),
                 averaged=_averaged(WEAK, STRONG, LOUD), direct=intact * STRONG / (STRONG + WEAK),
                 norm=STRONG,
             ),
             Head(0, 1): _through_norm(
                 "says some, and lengthens the stream", intact,
-                moved=_said(STRONG, WEAK, LOUD), gone=_said(STRONG, 0, 0),
+                moved=_said(STRONG, WEAK, LOUD), gone=_said(STRONG, 0.0, 0.0),
                 averaged=_averaged(STRONG, WEAK, LOUD), direct=intact * WEAK / (STRONG + WEAK),
                 norm=sqrt(WEAK**2 + LOUD),
             ),
@@ -128,6 +128,6 @@ def _through_norm(
 ) -> Known:  # fmt: skip
     effect = intact - moved
     return Known(
-        role=role, attention=1, cas=1, everywhere=effect, query=effect, edge=effect,
+        role=role, attention=1.0, cas=1.0, everywhere=effect, query=effect, edge=effect,
         zero=intact - gone, mean=intact - averaged, direct=direct, norm=norm, reading=ON_EDGE,
     )  # fmt: skip

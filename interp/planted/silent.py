@@ -18,7 +18,7 @@ def diffuse() -> Planted:
     stream = Stream(name=16, said=16)
     spread = even(stream, takes=6 * stream["name"], writes=stream["said"])
     known = Known(
-        role="attends evenly", attention=1 / 6, cas=None, edge=2, direct=1, norm=1,
+        role="attends evenly", attention=1.0 / 6, cas=None, edge=2.0, direct=1.0, norm=1.0,
         reading=SILENT, **_HERE,
     )  # fmt: skip
     return Planted(
@@ -91,9 +91,7 @@ def query_modifier() -> Planted:
 
 def chain() -> Planted:
     """Four layers: found at the pronoun, carried two words on, read at the query."""
-    stream = Stream(
-        place=N_POSITIONS, **GENDERS, is_last=1, resolved=16, passed=16, carried=16
-    )
+    stream = Stream(place=N_POSITIONS, **GENDERS, is_last=1, resolved=16, passed=16, carried=16)
     heads = [
         antecedent(stream, writes=stream["resolved"]),
         previous(stream, takes=stream["resolved"], writes=stream["passed"]),
@@ -125,7 +123,7 @@ def pointer() -> Planted:
         writes=stream["said"],
     )
     pointing = Known(
-        role="attends to the name and brings its place", attention=1, cas=1, edge=2,
+        role="attends to the name and brings its place", attention=1.0, cas=1.0, edge=2.0,
         reading=ON_EDGE, **_HERE,
     )  # fmt: skip
     return Planted(
@@ -147,7 +145,7 @@ def through_mlp() -> Planted:
         mlps={0: MLPWeights(reads=stream["marked"], writes=stream["said"].T)},
     )
     marking = Known(
-        role="finds the antecedent, for the MLP to say", attention=1, cas=1, edge=2,
+        role="finds the antecedent, for the MLP to say", attention=1.0, cas=1.0, edge=2.0,
         reading=ON_EDGE, **_HERE,
     )  # fmt: skip
     return Planted(

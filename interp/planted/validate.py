@@ -55,12 +55,16 @@ def measured(model: Model, batch: Batch) -> pd.DataFrame:
     for tier in EFFECTS:
         table[tier] = data.effects[tier].mean(axis=0)
     z = recorded.z
-    table["zero"] = [_loss(model, recorded, head, torch.zeros_like(z[head[0]])) for head in data.heads]
+    table["zero"] = [
+        _loss(model, recorded, head, torch.zeros_like(z[head[0]])) for head in data.heads
+    ]
     table["mean"] = [
         _loss(model, recorded, head, z[head.layer].mean(0, keepdim=True)) for head in data.heads
     ]
     table["direct"], table["norm"] = _direct_and_norm(model, recorded)
-    return table[["label", "attention", "cas", *EFFECTS, "zero", "mean", "direct", "norm", "reading"]]
+    return table[
+        ["label", "attention", "cas", *EFFECTS, "zero", "mean", "direct", "norm", "reading"]
+    ]
 
 
 def _compare(name: str) -> pd.DataFrame:
@@ -120,9 +124,7 @@ def _direct_and_norm(
     except ValueError:
         undefined = np.full(len(model.heads), np.nan)
         return undefined, undefined
-    from_source = [
-        _from_source(recorded, layer) for layer in range(model.n_layers)
-    ]
+    from_source = [_from_source(recorded, layer) for layer in range(model.n_layers)]
     written = head_outputs(model, recorded.batch, from_source).norm(dim=-1)
     return direct.mean(0).flatten().numpy(), written.mean(0).flatten().numpy()
 

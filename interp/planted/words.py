@@ -78,12 +78,12 @@ def unembedding(
 ) -> Float[np.ndarray, "d_model vocab"]:
     """Logits that read one subspace, a coordinate a word.
 
-    The document separator has logit 1 everywhere, so that two ways of running a model always have
+    The document separator has logit ¼ everywhere, so that two ways of running a model always have
     something to agree on; all other words have 0.
     """
     columns = np.zeros((stream.width, len(VOCABULARY)))
     columns[:, [VOCABULARY.index(f"▁{word}") for word in words]] = stream[says]
-    columns[:, :1] = stream["one"]
+    columns[:, :1] = stream["one"] / 4
     return columns
 
 
@@ -118,9 +118,7 @@ def write_tokenizer(folder: Path) -> None:
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
-    tokenizer.add_special_tokens(
-        [AddedToken(word, special=True) for word in (START, END, UNKNOWN)]
-    )
+    tokenizer.add_special_tokens([AddedToken(word, special=True) for word in (START, END, UNKNOWN)])
     tokenizer.save(str(folder / "tokenizer.json"))
     named = {"bos_token": START, "eos_token": START, "cls_token": START, "sep_token": END}
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": UNKNOWN, **named}
