@@ -158,6 +158,28 @@ def parity(
 
 
 @app.command()
+def validate(
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Planted models, such as induction; default all.")
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Models whose heads are known: every known answer against what is measured."""
+    from interp.planted import NAMES as PLANTED
+    from interp.validate import validate as validate_table
+
+    for name in models or ():
+        _known("planted model", name, tuple(PLANTED))
+    table = validate_table(models or PLANTED)
+    _print_table(table.groupby("model", sort=False)["agrees"].agg(["sum", "count"]).reset_index())
+    wrong = table[~table["agrees"]]
+    if len(wrong):
+        _print_table(wrong)
+    typer.echo(f"{int(table['agrees'].sum())} of {len(table)} known values agree")
+    _write_json(json_file, table.to_dict(orient="records"))
+
+
+@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.")],
 ) -> None:

@@ -165,7 +165,8 @@ def league(data: Observations, *, seed: int) -> pd.DataFrame:
     Spearman's ρ and Kendall's τ_b with |effect|, over the `n_heads` heads on which the measure is
     defined for every item; intervals from a bootstrap over clusters, for both sides at once. On
     pairs in which the source moves, the mean margin is the CAS by construction, so it stands only
-    where there is no CAS. Empty where the items name no source.
+    where there is no CAS. A measure or tier on which all heads are the same gives no ranking and no
+    row. Empty where the items name no source.
     """
     rows = []
     cas_is_defined = not np.isnan(data.scores["cas"]).any()
@@ -175,6 +176,9 @@ def league(data: Observations, *, seed: int) -> pd.DataFrame:
         if not defined.any():
             continue
         for tier in [tier for tier in TIERS if tier in data.effects]:
+            sizes = np.abs(data.effects[tier][:, defined].mean(axis=0))
+            if not (_differ(scores[:, defined].mean(axis=0)) and _differ(sizes)):
+                continue
             agreement = rank_agreement(
                 scores[:, defined],
                 data.effects[tier][:, defined],
@@ -252,6 +256,11 @@ def _readings(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd
     ]
     conditions, readings = zip(*cases, strict=True)
     return pd.Series(np.select(conditions, readings, NEITHER), index=table.index)
+
+
+def _differ(means: Float[np.ndarray, " head"]) -> bool:
+    """Whether heads are not all the same, up to rounding in fp32."""
+    return bool(np.ptp(means) > 1e-6 * np.abs(means).max())
 
 
 def _put(table: pd.DataFrame, name: str, interval: Interval | None) -> None:

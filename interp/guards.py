@@ -98,8 +98,12 @@ def check_names(bridge: Any, names: Iterable[Any]) -> list[str]:
 
 
 def attached_hooks(bridge: Any) -> list[str]:
-    """The hook points of a bridge to which something is attached: an intact run is not intact."""
-    return sorted({point.name for point in bridge.hook_dict.values() if point.has_hooks()})
+    """The hook points of a bridge to which something is attached: an intact run is not intact.
+
+    Permanent hooks are not counted: TransformerLens attaches some of its own.
+    """
+    points = bridge.hook_dict.values()
+    return sorted({point.name for point in points if point.has_hooks(including_permanent=False)})
 
 
 def edit_acts(bridge: Any, ids: Int[Tensor, "batch pos"], name: str, **options: Any) -> bool:

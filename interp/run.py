@@ -22,7 +22,7 @@ from interp.encode import Batch
 from interp.heads import Head
 from interp.items import Item
 from interp.measures.battery import battery, repeats, why_no_repeats
-from interp.measures.relations import relation_scores
+from interp.measures.relations import chance, relation_scores
 from interp.models.model import Model
 from interp.models.record import record
 from interp.progress import Progress, silent
@@ -105,13 +105,13 @@ def measure(
     effects = sweep(
         model, batches, scopes=scopes, metric=settings.metric, heads=heads, progress=progress
     )
-    chance = _chance(batches)
+    even = chance(batches)
     data = observations(scores, effects, kept_items)
     tables |= {
         "items": kept_items,
         "scores": scores,
         "effects": effects,
-        "verdicts": verdicts(data, settings.thresholds, seed=settings.seed, chance=chance),
+        "verdicts": verdicts(data, settings.thresholds, seed=settings.seed, chance=even),
         "by_template": by_template(data, kept_items),
     }
     if heads is None:
@@ -120,7 +120,7 @@ def measure(
         if not why_no_repeats(model):
             tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check)
-    found |= {"chance": chance, "seconds": round(time.monotonic() - start)}
+    found |= {"chance": even, "seconds": round(time.monotonic() - start)}
     return Run(settings=constant | found, tables=tables)
 
 
@@ -132,15 +132,6 @@ def _scopes(batches: Sequence[Batch]) -> list[Scope]:
         Scope.EDGE: all(bool(batch.source.any(1).all()) for batch in batches),
     }
     return [scope for scope, possible in is_possible.items() if possible]
-
-
-def _chance(batches: Sequence[Batch]) -> float:
-    """Attention to the source of a head that attends evenly to all it may, the sink left out."""
-    shares = []
-    for batch in batches:
-        n_keys = batch.query + 1 - batch.special.sum(1)
-        shares.append(batch.source.sum(1) / n_keys)
-    return float(pd.Series([share for part in shares for share in part.tolist()]).mean())
 
 
 def _decides(model: Model, items: Sequence[Item], settings: Settings) -> dict[str, Any]:

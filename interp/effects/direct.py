@@ -13,6 +13,7 @@ from interp.models.model import Model
 from interp.models.record import first_tensor, record
 
 TOLERANCE = 1e-4
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,17 +64,47 @@ def direct_logit_attribution(model: Model, batch: Batch) -> Attribution:
     return Attribution(heads=heads, rest=difference - heads.sum((1, 2)))
 
 
+def head_outputs(
+    model: Model, batch: Batch, z: list[Float[Tensor, "item head d_head"]]
+) -> Float[Tensor, "item layer head d_model"]:
+    """What each head writes to the residual stream, given its z, a tensor a layer; biases not.
+
+    Raises:
+        ValueError: the model does not add its heads' outputs (see `direct_logit_attribution`).
+    """
+    projections = output_projections(model, batch)
+    with torch.inference_mode():
+        written = [_per_head(*pair) for pair in zip(projections, z, strict=True)]
+    return torch.stack(written, dim=1)
+
+
+def output_projections(model: Model, batch: Batch) -> list[nn.Module]:
+    """The module of each layer that takes its heads' z side by side and adds to the stream.
+
+    Raises:
+        ValueError: the model does not add its heads' outputs (see `direct_logit_attribution`).
+    """
+    return _Watched(model, batch).projections
+
+
 class _FrozenNorm:
-    """The final norm as the linear map that it is at the scale of the intact run."""
+    """The final norm as the linear map that it is at the scale of the intact run.
+
+    Its scale depends on the size of the states alone, so the gain of each coordinate is read off a
+    state of the same size in which no coordinate is 0.
+    """
 
     def __init__(self, norm: nn.Module | None, states: Float[Tensor, "item d_model"]) -> None:
         self._gain: Tensor | None = None
         self._centres = False
         if norm is not None:
-            shift = norm(torch.zeros_like(states))
             self._centres = torch.allclose(norm(states), norm(states + 1), atol=1e-3)
             centred = states - states.mean(-1, keepdim=True) if self._centres else states
-            self._gain = (norm(states) - shift) / centred
+            signs = 1 - 2.0 * (torch.arange(states.shape[-1], device=states.device) % 2)
+            signs = signs - signs.mean()
+            size = (centred.square().mean(-1, keepdim=True) / signs.square().mean()).sqrt()
+            even = size * signs
+            self._gain = (norm(even) - norm(torch.zeros_like(states))) / even
 
     def __call__(
         self, written: Float[Tensor, "item head d_model"]
@@ -98,7 +129,7 @@ class _Watched:
             seen = _run_watched(model, batch, block)
             projection = _taking(merged, seen)
             taken, given = seen[block]
-            if projection is None or not _adds_up(given - taken - seen[projection][1], seen):
+            if projection is None or not _adds_up(given - taken - seen[projection][1], seen, given):
                 raise _not_decomposable(model, f"layer {layer} does not add its heads' outputs")
             self.projections.append(projection)
             self.outputs.append(given)
@@ -134,12 +165,14 @@ def _taking(
 
 
 def _adds_up(
-    remainder: Float[Tensor, "item pos d_model"], seen: dict[nn.Module, tuple[Tensor, Tensor]]
+    remainder: Float[Tensor, "item pos d_model"],
+    seen: dict[nn.Module, tuple[Tensor, Tensor]],
+    output: Float[Tensor, "item pos d_model"],
 ) -> bool:
     """Whether what a block adds beside its heads is what one of its parts gives: the MLP."""
-    size = remainder.abs().max()
+    allowed = TOLERANCE * remainder.abs().max() + ROUNDING * output.abs().max()
     return any(
-        given.shape == remainder.shape and bool((given - remainder).abs().max() <= TOLERANCE * size)
+        given.shape == remainder.shape and bool((given - remainder).abs().max() <= allowed)
         for _, given in seen.values()
     )
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric, MetricFunction, as_metric
 from interp.effects.replay import replay
-from interp.effects.scopes import Scope, edited_z, first_row
+from interp.effects.scopes import Scope, edge_contribution, edited_z, first_row
 from interp.encode import Batch
 from interp.heads import Head
 from interp.models.model import Model
@@ -65,7 +65,7 @@ def sweep(
         recorded = record(model.plain, batch)
         for scope in map(Scope, scopes):
             tables.append(_sweep_batch(model, recorded, scope, metric, heads, progress))
-            if len(heads) == len(model.heads):
+            if len(heads) == len(model.heads) and not _edge_is_empty(recorded, scope):
                 _require_action(tables[-1], _noise(model, recorded, scope, metric))
     return pd.concat(tables, ignore_index=True)
 
@@ -115,6 +115,16 @@ def _noise(model: Model, record: Record, scope: Scope, metric: Metric) -> float:
     z = record.z[0][:, :, start:]
     given = _read(model, record, metric, layer=0, z=z, items=items, start=start)
     return float((metric(*given) - intact_metric(record, metric)).abs().max())
+
+
+def _edge_is_empty(record: Record, scope: Scope) -> bool:
+    """Whether no head takes anything over the edge, so that there is nothing to remove."""
+    if scope is not Scope.EDGE:
+        return False
+    return all(
+        edge_contribution(record, layer).abs().max() <= 1e-5 * z.abs().max()
+        for layer, z in enumerate(record.z)
+    )
 
 
 def _require_action(effects: pd.DataFrame, noise: float) -> None:

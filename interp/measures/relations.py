@@ -1,10 +1,13 @@
 """Attention from the query to the source of each item, with its controls."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from interp.encode import Batch
 from interp.measures.tables import score_table
 from interp.models.record import Record
 
@@ -48,6 +51,15 @@ def relation_scores(record: Record) -> pd.DataFrame:
         [score_table(name, values, item_ids) for name, values in scores.items()],
         ignore_index=True,
     )
+
+
+def chance(batches: Sequence[Batch]) -> float:
+    """Attention to the source of a head that attends evenly to all it may, the sink left out."""
+    shares: list[float] = []
+    for batch in batches:
+        n_keys = batch.query + 1 - batch.special.sum(1)
+        shares += (batch.source.sum(1) / n_keys).tolist()
+    return sum(shares) / len(shares)
 
 
 def mass(

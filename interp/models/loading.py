@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +21,12 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from interp.models.gguf import converted, file_hash
+from interp.models.gguf import cache_folder, converted, file_hash
 from interp.models.model import Model
 from interp.models.names import FAMILIES, Source, locate
 from interp.models.plain import Plain
 from interp.models.prefix import resolve_prefix
+from interp.planted import write
 from interp.progress import say
 
 
@@ -32,7 +35,8 @@ def load(name: str, *, prefix: str = "document") -> Model:
 
     Args:
         name: a bundled name (`smollm2-135m`, `minilm-l6`), a directory with a saved transformers
-            model, a `.gguf` file, or a hub name such as `owner/model`.
+            model, a `.gguf` file, a planted model (`planted/induction`), or a hub name such as
+            `owner/model`.
         prefix: what stands before every text: `"document"` (the separator between documents),
             `"bos"` or `"none"`.
 
@@ -69,10 +73,28 @@ def _folder(source: Source) -> Path:
         return converted(Path(source.location), say=say)
     if source.kind == "directory":
         return Path(source.location)
+    if source.kind == "planted":
+        return _planted(source.location)
     from huggingface_hub import snapshot_download
 
     patterns = ["*.safetensors", "*.json", "*.txt", "*.model"]
     return Path(snapshot_download(source.location, allow_patterns=patterns))
+
+
+def _planted(name: str) -> Path:
+    """The directory of a planted model in the user's cache, named by what it holds."""
+    home = cache_folder() / "planted"
+    home.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=home, prefix=".writing-"))
+    try:
+        write(name, fresh)
+        content = "".join(file_hash(file) for file in sorted(fresh.iterdir()))
+        target = home / f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+        if not target.exists():
+            fresh.rename(target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return target
 
 
 def _tokenizer(folder: Path) -> Any:

@@ -73,20 +73,24 @@ FAMILIES = (
 )
 """The families on which parity was shown, by transformers' `model_type`; of t5, the encoder."""
 
+PLANTED = "planted/"
+"""What the names of models with known heads begin with (see `interp.planted`)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where a model is read from: a GGUF file, a directory, or a name on the hub."""
+    """Where a model is read from: a GGUF file, a directory, a name on the hub, or our own hand."""
 
     name: str
-    kind: Literal["gguf", "directory", "hub"]
+    kind: Literal["gguf", "directory", "hub", "planted"]
     location: str
 
 
 def locate(name: str) -> Source:
     """Where the model called `name` lies, checked as far as that takes no time.
 
-    A bundled name, a path to a directory or a `.gguf` file, or a hub name (which has a slash).
+    A bundled name, a path to a directory or a `.gguf` file, a planted model such as
+    `planted/induction`, or a hub name (which has a slash).
 
     Raises:
         FileNotFoundError: a path that is not there, a directory that lacks a file, a bundled
@@ -95,6 +99,8 @@ def locate(name: str) -> Source:
     """
     if name in BUNDLED:
         return _bundled(name)
+    if name.startswith(PLANTED):
+        return _planted(name)
     path = Path(name).expanduser()
     if path.suffix.lower() == ".gguf":
         if not path.is_file():
@@ -129,6 +135,14 @@ def _bundled(name: str) -> Source:
         raise missing
     kind: Literal["gguf", "directory"] = "gguf" if path.suffix == ".gguf" else "directory"
     return Source(name=name, kind=kind, location=str(path))
+
+
+def _planted(name: str) -> Source:
+    from interp.planted import check_name
+
+    plant = name.removeprefix(PLANTED)
+    check_name(plant)
+    return Source(name=f"planted-{plant}", kind="planted", location=plant)
 
 
 def _check_directory(path: Path) -> None:
