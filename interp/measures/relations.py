@@ -55,7 +55,7 @@ def relation_scores(record: Record) -> pd.DataFrame:
 
 def chance(batches: Sequence[Batch]) -> float:
     """Attention to the source of a head that attends evenly to all it may, the sink left out."""
-    shares = []
+    shares: list[float] = []
     for batch in batches:
         n_keys = batch.query + 1 - batch.special.sum(1)
         shares += (batch.source.sum(1) / n_keys).tolist()

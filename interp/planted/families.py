@@ -207,7 +207,7 @@ def _width(circuit: Circuit) -> int:
     """Room for the stream and its balance, and a whole head for each share of it."""
     n_heads = len(circuit.heads[0])
     needed = max(circuit.embedding.shape[1] + 1, n_heads * _largest_head(circuit))
-    return -(-needed // n_heads) * n_heads
+    return int(-(-needed // n_heads) * n_heads)
 
 
 def _largest_head(circuit: Circuit) -> int:

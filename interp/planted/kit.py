@@ -26,7 +26,7 @@ class Stream:
 
     def __init__(self, **sizes: int) -> None:
         sizes = {"one": 1, "start": 1, **sizes}
-        self.width = sum(sizes.values())
+        self.width: int = sum(sizes.values())
         ends = np.cumsum(list(sizes.values()))
         self._columns = {
             name: np.arange(end - size, end)
@@ -57,7 +57,7 @@ class HeadWeights:
     @property
     def d_head(self) -> int:
         """The least size that holds the head."""
-        return max(self.query.shape[1], self.value.shape[1])
+        return int(max(self.query.shape[1], self.value.shape[1]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,4 +27,5 @@ def antecedent(
 
 def any_of(reading: Reading) -> Reading:
     """One feature: whether any of several is there."""
-    return reading.sum(axis=1, keepdims=True)
+    whether: Reading = reading.sum(axis=1, keepdims=True)
+    return whether

@@ -29,8 +29,8 @@ def backup() -> Planted:
         known={
             Head(0, 0): Known(
                 role="primary; repaired under zero, not under mean or resample", attention=1.0,
-                cas=1.0, everywhere=2.0, query=2.0, edge=2.0, zero=0.0, mean=1.0, direct=1.0, norm=sqrt(2),
-                reading=ON_EDGE,
+                cas=1.0, everywhere=2.0, query=2.0, edge=2.0, zero=0.0, mean=1.0, direct=1.0,
+                norm=sqrt(2), reading=ON_EDGE,
             ),
             Head(1, 0): Known(role="backup, at rest while the primary works"),
             Head(1, 1): consistent("says the opposite", size=-0.5, norm=0.5),

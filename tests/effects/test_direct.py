@@ -49,7 +49,7 @@ def test_a_llama_head_by_its_weights(tiny, items):
     unembed = module.lm_head.weight[batch.answer] - module.lm_head.weight[batch.foil]
     found = direct_logit_attribution(tiny, batch).heads
     for layer, head in tiny.heads:
-        W_O = module.model.layers[layer].self_attn.o_proj.weight[:, head * 8 : head * 8 + 8]  # noqa: N806,E501  as it is called
+        W_O = module.model.layers[layer].self_attn.o_proj.weight[:, head * 8 : head * 8 + 8]  # noqa: N806  as it is called
         written = kept.z[layer][:, head, -1] @ W_O.T
         expected = (module.model.norm.weight * written / scale * unembed).sum(-1)
         assert torch.allclose(found[:, layer, head], expected, atol=1e-4)

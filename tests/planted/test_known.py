@@ -1,4 +1,4 @@
-"""Every known head, measured; and the numbers of the table that one item's average does not show."""
+"""Every known head, measured; and what an average over items does not show."""
 
 import pytest
 import torch
@@ -23,8 +23,6 @@ from interp.hooks import (
 from interp.measures.battery import battery, repeats
 from interp.planted import NAMES
 from interp.planted.validate import validate
-
-CACHED = ("z", "pattern", "q", "k", "v")
 
 
 def difference(logits, batch):
@@ -113,7 +111,7 @@ def test_either_head_is_enough_and_both_are_needed(plant):
 
 def test_agreement_without_its_marker_fails_on_attractors_alone(plant):
     """Mismatch 1 → 0; where both nouns have one number, 1 stays 1."""
-    model, batch = plant("agreement")
+    model, _ = plant("agreement")
     texts = ["the farmer near pilots right now", "the farmer near pilot right now"]
     ids = torch.tensor([model.tokens(text).ids for text in texts])
     singular, plural = (model.tokenizer.convert_tokens_to_ids(f"▁{verb}") for verb in ("is", "are"))
