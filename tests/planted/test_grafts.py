@@ -21,7 +21,7 @@ def batches(smollm2):
 
 
 def test_a_silenced_head_attends_as_before_and_has_no_effect(smollm2, batches):
-    """Half of all attention on the source, .4 of the gap; silenced: the same pattern and exactly 0."""
+    """It gives .4 of the gap; silenced, its pattern is the same to the bit and its effect 0."""
     few = batches[0].first(8)
     planted = silenced(smollm2, few, ATTENDER)
     before, after = record(smollm2.plain, few), record(planted.plain, few)
