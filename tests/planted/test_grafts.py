@@ -49,11 +49,11 @@ def test_the_given_model_keeps_its_weights(smollm2, batches):
 
 
 def test_a_planted_share_is_found_on_other_items(smollm2, batches):
-    """At 10 % of the gap the head that does not attend is found; without a graft it is not."""
+    """At 10 % of the gap the head that does not attend is found; without a graft it is neither."""
     heads = [Head(28, number) for number in range(9)]
     curve = detection(smollm2, *batches, BYSTANDER, [0.0, 0.1], heads=heads).set_index("planted")
     assert abs(curve.loc[0.0, "effect"]) < 0.02
-    assert curve.loc[0.1, "low"] <= 0.1 <= curve.loc[0.1, "high"]
+    assert abs(curve.loc[0.1, "effect"] - 0.1) < 0.04  # calibrated on 16 pairs, tested on others
     assert curve.loc[0.1, "p"] < 0.05
     assert curve["reading"].to_list() == ["neither", "matters, does not attend"]
 
