@@ -27,6 +27,8 @@ from interp.models.plain import Plain
 from interp.models.record import first_tensor, record
 from interp.models.sharing import twin
 
+RIDGE = 0.1
+
 
 def silenced(model: Model, batch: Batch, head: Head) -> Model:
     """The model with a head that attends as before and writes nothing.
@@ -46,13 +48,14 @@ def grafted(model: Model, batch: Batch, head: Head, *, share: float) -> Model:
     """The model with a head that gives `share` of the gap at the query, and attends as before.
 
     The head is made to say again what the model itself comes to. Said is the one direction in which
-    answers and foils differ most in the unembedding, either way round; asked is the direction of
-    the head's own z that goes with it in the last residual, between prompts and counterfactuals.
-    No label enters: which way round is the model's own residual. How loudly is set by the exact
-    effect on `batch`, so measure on other items.
+    answers and foils differ most in the unembedding, either way round; asked is how far the last
+    residual moves along it from prompt to counterfactual, as the head's own z tells (by ridge
+    regression, on half of the pairs). No label enters: which way round is in the model's own
+    residual. How loudly is set by the exact effect on the other half.
 
     Args:
-        share: of the gap, by resample at the query; found to within a tenth of it.
+        batch: eight pairs or more; measure on others.
+        share: of the gap, by resample at the query; met to within a tenth of it.
 
     Raises:
         ValueError: as `silenced`, or the head's z does not tell a prompt from its counterfactual.
@@ -60,26 +63,14 @@ def grafted(model: Model, batch: Batch, head: Head, *, share: float) -> Model:
     """
     if share <= 0:
         raise ValueError(f"share must be positive, got {share}; .05 is the usual threshold.")
-    recorded = record(model.plain, batch)
-    rows = torch.arange(len(batch))
-    z = recorded.z[head.layer][rows, head.head, batch.query]
-    weights = model.plain.module.get_output_embeddings().weight
-    said = torch.linalg.svd(weights[batch.answer] - weights[batch.foil], full_matrices=False)[2][0]
-    states = _last_states(model, batch) @ said
-    moved = z - z[batch.donor]
-    asked = moved.T @ (states - states[batch.donor])
-    if not moved.norm() > 1e-4 * z.norm():
-        raise ValueError(
-            f"the output of {head.label} at the query is the same in a prompt and its "
-            "counterfactual; choose a head that attends to something that differs."
-        )
-    unit = torch.outer(said, asked) * states.abs().mean() / (moved @ asked).abs().mean()
+    fitted, heard = _halves(batch)
+    unit = _said_again(model, fitted, head)
     planted, weight = _apart(model, batch, head, f"{head.label} grafted ({share:g})")
     own = weight.clone()
-    loudness, before = share, (0.0, _share(model, batch, head))
+    loudness, before = share, (0.0, _share(model, heard, head))
     for _ in range(6):
         weight.copy_(own + loudness * unit)
-        found = _share(planted, batch, head)
+        found = _share(planted, heard, head)
         if abs(found - share) <= share / 10:
             return planted
         slope = (found - before[1]) / (loudness - before[0])
@@ -91,21 +82,27 @@ def grafted(model: Model, batch: Batch, head: Head, *, share: float) -> Model:
 
 
 def detection(
-    model: Model, batch: Batch, head: Head, shares: Sequence[float], *, heads: Sequence[Head]
+    model: Model,
+    batch: Batch,
+    tested: Batch,
+    head: Head,
+    shares: Sequence[float],
+    *,
+    heads: Sequence[Head],
 ) -> pd.DataFrame:
-    """How each planted share is found again: half of the pairs set the graft, half measure it.
+    """How each planted share is found again, on other items than those that set the graft.
 
     One row a share: `planted`, the `effect` at the query as a share of the gap with its interval
     (`low`, `high`), the p-value adjusted for `heads`, and the head's `reading`. A share of 0 is the
     model as it is.
 
     Args:
+        batch: for the grafts; `tested` shares no pair with it.
         heads: those that are tested together, `head` among them.
     """
-    fitted, tested = _halves(batch)
     rows = []
     for share in shares:
-        planted = grafted(model, fitted, head, share=share) if share else model
+        planted = grafted(model, batch, head, share=share) if share else model
         recorded = record(planted.plain, tested)
         data = observations(
             relation_scores(recorded),
@@ -125,6 +122,34 @@ def detection(
             }
         )
     return pd.DataFrame(rows)
+
+
+def _said_again(model: Model, batch: Batch, head: Head) -> Float[Tensor, "d_model d_head"]:
+    """An output projection by which a head would say what the last residual says already."""
+    rows = torch.arange(len(batch))
+    z = record(model.plain, batch).z[head.layer][rows, head.head, batch.query]
+    weights = model.plain.module.get_output_embeddings().weight
+    said = torch.linalg.svd(weights[batch.answer] - weights[batch.foil], full_matrices=False)[2][0]
+    states = _last_states(model, batch) @ said
+    moved = z - z[batch.donor]
+    if not moved.norm() > 1e-4 * z.norm():
+        raise ValueError(
+            f"the output of {head.label} at the query is the same in a prompt and its "
+            "counterfactual; choose a head that attends to something that differs."
+        )
+    return torch.outer(said, _ridge(moved, states - states[batch.donor]))
+
+
+def _ridge(
+    inputs: Float[Tensor, "item d_head"], outputs: Float[Tensor, " item"]
+) -> Float[Tensor, " d_head"]:
+    """Coefficients of a linear fit, held small by a tenth of the inputs' mean variance."""
+    square = inputs.T @ inputs
+    penalty = RIDGE * square.diagonal().mean()
+    solved: Tensor = torch.linalg.solve(
+        square + penalty * torch.eye(len(square)), inputs.T @ outputs
+    )
+    return solved
 
 
 def _apart(model: Model, batch: Batch, head: Head, what: str) -> tuple[Model, Tensor]:

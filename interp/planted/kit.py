@@ -26,7 +26,7 @@ class Stream:
 
     def __init__(self, **sizes: int) -> None:
         sizes = {"one": 1, "start": 1, **sizes}
-        self.width = sum(sizes.values())
+        self.width: int = sum(sizes.values())
         ends = np.cumsum(list(sizes.values()))
         self._columns = {
             name: np.arange(end - size, end)

@@ -100,3 +100,23 @@ def test_a_post_norm_refuses_by_its_layer(tmp_path, tokenizer, items):
     (batch,) = olmo.encode(items)
     with pytest.raises(ValueError, match="layer 0 does not add its heads' outputs"):
         direct_logit_attribution(olmo, batch)
+
+
+@pytest.mark.parametrize("width", [32, 33])
+def test_coordinates_that_are_zero_have_a_gain_too(width):
+    """A norm's gain is its weight over its scale, whatever the states hold, even at zeros."""
+    from interp.effects.direct import _FrozenNorm
+
+    generator = torch.Generator().manual_seed(0)
+    states, written = torch.zeros(2, width), torch.randn(2, 3, width, generator=generator)
+    states[:, :4] = torch.randn(2, 4, generator=generator)
+    for norm in (torch.nn.LayerNorm(width), torch.nn.RMSNorm(width, eps=1e-5)):
+        weight = torch.rand(width, generator=generator) + 0.5
+        norm.weight.data.copy_(weight)
+        centres = isinstance(norm, torch.nn.LayerNorm)
+        middle = states.mean(-1, keepdim=True) * centres
+        scale = ((states - middle).square().mean(-1, keepdim=True) + 1e-5).sqrt()
+        centred = written - written.mean(-1, keepdim=True) * centres
+        with torch.no_grad():
+            given = _FrozenNorm(norm, states)(written)
+        assert torch.allclose(given, centred * weight / scale[:, None], atol=1e-4)

@@ -24,8 +24,6 @@ from interp.measures.battery import battery, repeats
 from interp.planted import NAMES
 from interp.validate import validate
 
-CACHED = ("z", "pattern", "q", "k", "v")
-
 
 def difference(logits, batch):
     at = logits[torch.arange(len(batch)), batch.query]
