@@ -5,7 +5,8 @@ from einops import einsum
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from interp.attention import Hook, attention, causal_mask, untouched
+import interp.attention as written_out
+from interp.attention import Hook, causal_mask, untouched
 
 
 class MultiHeadAttention(nn.Module):
@@ -50,7 +51,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch pos d_model"]:
         """What all heads together add to the residual stream. The hook is that of `attention`."""
         n_pos, d_head = residual.shape[1], self.W_Q.shape[-1]
-        z = attention(
+        z = written_out.attention(
             _project(residual, self.W_Q, self.b_Q),
             _project(residual, self.W_K, self.b_K),
             _project(residual, self.W_V, self.b_V),

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from transformer_lens.model_bridge.generalized_components import AttentionBridge
 
-from interp.attention import attention
+import interp.attention as written_out
 from interp.models.registry import register
 
 _NAME = "interp-bridge"
@@ -75,7 +75,7 @@ def _answer(
         fired: Tensor = getattr(component, _POINTS[name])(tensor)
         return fired
 
-    return attention(query, key, value, hook=fire, **options)
+    return written_out.attention(query, key, value, hook=fire, **options)
 
 
 def _gpt_neo_attention(
