@@ -87,8 +87,10 @@ def heads(
     sequences = repeats(loaded)
     table = battery(loaded, sequences)
     first, second = repeat_losses(loaded, sequences)
-    typer.echo(f"prefix {loaded.prefix.text or 'none'}; loss {first:.2f} on the first block, ")
-    typer.echo(f"{second:.2f} nats on its repeat")
+    typer.echo(
+        f"prefix {loaded.prefix.text or 'none'}; loss {first:.2f} nats on the first block, "
+        f"{second:.2f} on its repeat"
+    )
     for score in ("previous_token", "duplicate", "induction", "first_token"):
         best = table.nlargest(top, score)
         named = ", ".join(
@@ -116,7 +118,11 @@ def head(
     card = head_card(
         name, names, model_name=model, prefix=prefix, preset=preset, progress=_progress(quiet)
     )
-    _print_table(card)
+    for _, row in card.iterrows():
+        typer.echo(f"{row['label']}, {row['task']}: {row['reading']}")
+        typer.echo(f"  raw attention {row['raw']:.2f}, CAS {_bounded(row, 'cas')}")
+        for tier in ("everywhere", "query", "edge"):
+            typer.echo(f"  effect, {tier}: {_bounded(row, f'effect_{tier}')} of the gap")
     _write_json(json_file, card.to_dict(orient="records"))
 
 
@@ -222,6 +228,10 @@ def _progress(quiet: bool) -> Any:
     from interp.progress import on_stderr, silent
 
     return silent if quiet else on_stderr
+
+
+def _bounded(row: Any, name: str) -> str:
+    return f"{row[name]:.2f} ({row[f'{name}_low']:.2f} to {row[f'{name}_high']:.2f})"
 
 
 def _print_table(table: Any) -> None:
