@@ -42,7 +42,7 @@ def run_suite(
         model = _with_logits(load(model_name, prefix=prefix))
     runs = {}
     for task in tasks:
-        settings = Settings(task=Path(task).stem, preset=preset, seed=seed)
+        settings = _settings(task, preset=preset, seed=seed)
         runs[settings.task] = run_task(
             model,
             items_of(task, model, preset=preset, seed=seed),
@@ -57,6 +57,12 @@ def run_suite(
     if len(runs) == 1 and "verdicts" not in next(iter(runs.values())).tables:
         _refuse(*runs.items())
     return runs
+
+
+def _settings(task: str, *, preset: str, seed: int) -> Settings:
+    """A file has as many pairs as it has, whatever the preset."""
+    is_file = task.endswith(".jsonl")
+    return Settings(task=Path(task).stem, preset="own pairs" if is_file else preset, seed=seed)
 
 
 def items_of(task: str, model: Model, *, preset: str, seed: int) -> list[Item]:
@@ -96,7 +102,7 @@ def head_card(
     head = model.head(name)
     rows = []
     for task in tasks:
-        settings = Settings(task=Path(task).stem, preset=preset, seed=seed)
+        settings = _settings(task, preset=preset, seed=seed)
         items = items_of(task, model, preset=preset, seed=seed)
         run = measure(model, items, settings, heads=[head], progress=progress)
         if "verdicts" in run.tables:

@@ -55,15 +55,19 @@ def sweep(
         heads: all when None.
 
     Raises:
-        ValueError: removing every head in turn changed nothing beyond rounding, or the metric gave
-            something else than one finite number a row.
+        ValueError: the edge is asked for and an item names no source, removing every head in turn
+            changed nothing beyond rounding, or the metric gave something else than one finite
+            number a row.
     """
     metric = as_metric(metric)
+    scopes = [Scope(scope) for scope in scopes]
+    if Scope.EDGE in scopes:
+        _require_source(batches)
     heads = model.heads if heads is None else sorted(heads)
     tables = []
     for batch in batches:
         recorded = record(model.plain, batch)
-        for scope in map(Scope, scopes):
+        for scope in scopes:
             tables.append(_sweep_batch(model, recorded, scope, metric, heads, progress))
             if len(heads) == len(model.heads) and not _edge_is_empty(recorded, scope):
                 _require_action(tables[-1], _noise(model, recorded, scope, metric))
@@ -115,6 +119,17 @@ def _noise(model: Model, record: Record, scope: Scope, metric: Metric) -> float:
     z = record.z[0][:, :, start:]
     given = _read(model, record, metric, layer=0, z=z, items=items, start=start)
     return float((metric(*given) - intact_metric(record, metric)).abs().max())
+
+
+def _require_source(batches: Sequence[Batch]) -> None:
+    """Without a source there is no edge, and its effect would be a 0 that nobody measured."""
+    for batch in batches:
+        for item, has_source in zip(batch.items, batch.source.any(1).tolist(), strict=True):
+            if not has_source:
+                raise ValueError(
+                    f"item {item.item_id} names no source, so it has no edge to measure; name one, "
+                    'or ask for scopes=["everywhere", "query"].'
+                )
 
 
 def _edge_is_empty(record: Record, scope: Scope) -> bool:

@@ -202,6 +202,19 @@ def test_a_model_in_which_no_head_acts_is_an_error_and_not_zero_effects(tiny_fol
         sweep(dead, dead.encode(items))
 
 
+def test_an_edge_without_a_source_is_an_error_and_not_zero_effects(tiny, items):
+    """People's own pairs may name no source; the other tiers are still measured."""
+    bare = [replace(item, source=(), distractors=()) for item in items]
+    with pytest.raises(ValueError) as error:
+        sweep(tiny, tiny.encode(bare))
+    assert str(error.value) == (
+        "item p0.a names no source, so it has no edge to measure; name one, or ask for "
+        'scopes=["everywhere", "query"].'
+    )
+    found = sweep(tiny, tiny.encode(bare), scopes=["everywhere", "query"])
+    assert set(found["scope"]) == {"everywhere", "query"}
+
+
 def test_the_check_reports_how_near_the_two_are(tiny, batch):
     check = check_against_loop(tiny, batch)
     assert check.heads == ["L0H0", "L2H1", "L3H2"]
