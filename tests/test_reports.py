@@ -111,3 +111,14 @@ def test_the_summary_counts_what_the_verdicts_say(runs):
         reading = run.tables["verdicts"]["reading"]
         assert summary.loc[task, "attend"] == reading.str.startswith("attends").sum()
         assert summary.loc[task, "matter"] == reading.str.contains("matters").sum()
+
+
+def test_what_is_said_of_the_two_measures_is_so(runs):
+    """Raw above CAS on every task; their intervals overlap except in coreference."""
+    overlap = {}
+    for task, run in runs.items():
+        league = run.tables["league"].set_index(["measure", "tier"])
+        raw, cas = league.loc[("raw", "edge")], league.loc[("cas", "edge")]
+        assert raw["spearman"] > cas["spearman"]
+        overlap[task] = bool(raw["spearman_low"] <= cas["spearman_high"])
+    assert [task for task, touches in overlap.items() if touches] == ["agreement", "long_range"]
