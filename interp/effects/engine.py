@@ -128,7 +128,7 @@ def _require_source(batches: Sequence[Batch]) -> None:
             if not has_source:
                 raise ValueError(
                     f"item {item.item_id} names no source, so it has no edge to measure; name one, "
-                    'or ask for scopes=["everywhere", "query"].'
+                    "or ask for scopes=[Scope.EVERYWHERE, Scope.QUERY]."
                 )
 
 

@@ -209,9 +209,9 @@ def test_an_edge_without_a_source_is_an_error_and_not_zero_effects(tiny, items):
         sweep(tiny, tiny.encode(bare))
     assert str(error.value) == (
         "item p0.a names no source, so it has no edge to measure; name one, or ask for "
-        'scopes=["everywhere", "query"].'
+        "scopes=[Scope.EVERYWHERE, Scope.QUERY]."
     )
-    found = sweep(tiny, tiny.encode(bare), scopes=["everywhere", "query"])
+    found = sweep(tiny, tiny.encode(bare), scopes=[Scope.EVERYWHERE, Scope.QUERY])
     assert set(found["scope"]) == {"everywhere", "query"}
 
 
