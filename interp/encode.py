@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,23 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from interp.items import Item, Span
-from interp.tokens import continuation, covering, text_tokens
+from interp.tokens import continuation, covering, in_place_of, text_tokens
 from interp.words import require_word
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edges:
+    """A further relation of a batch's items: where it starts, and where attention belongs.
+
+    Both are empty for an item that does not declare it.
+    """
+
+    query: Bool[Tensor, "item pos"]
+    source: Bool[Tensor, "item pos"]
+
+    def of(self, rows: Int[Tensor, " row"]) -> "Edges":
+        """Those of some rows."""
+        return Edges(query=self.query[rows], source=self.source[rows])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +42,7 @@ class Batch:
         source, distractor, special: where these tokens are. `special` are prefix, suffix and
             position 0, which take attention whatever the text says.
         answer, foil: their token ids.
+        relations: the further relations that items declare, by name.
     """
 
     items: tuple[Item, ...]
@@ -38,6 +54,7 @@ class Batch:
     special: Bool[Tensor, "item pos"]
     answer: Int[Tensor, " item"]
     foil: Int[Tensor, " item"]
+    relations: dict[str, Edges] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -70,6 +87,7 @@ class Batch:
             special=self.special[rows],
             answer=self.answer[rows],
             foil=self.foil[rows],
+            relations={name: edges.of(rows) for name, edges in self.relations.items()},
         )
 
     def first(self, n_items: int) -> "Batch":
@@ -88,6 +106,7 @@ class _Encoded:
     query: int
     answer: int
     foil: int
+    relations: dict[str, tuple[list[int], list[int]]]
 
 
 def encode(
@@ -151,19 +170,39 @@ def _encode(item: Item, tokenizer: Any, before: list[int], after: list[int]) -> 
     whole = before + ids + after
     specials = [0, *range(shift), *range(shift + len(ids), len(whole))]
 
-    def places(spans: tuple[Span, ...]) -> list[int]:
+    def places(spans: Sequence[Span]) -> list[int]:
         return [shift + place for span in spans for place in positions_of(span, text, tokenizer)]
 
+    query = shift + len(ids) - 1 if item.query is None else places([item.query])[-1]
     return _Encoded(
         item=item,
         ids=whole,
         source=places(item.source),
         distractor=places(item.distractors),
         special=sorted(set(specials)),
-        query=shift + len(ids) - 1,
-        answer=token_in_context(text, item.answer_text, tokenizer),
-        foil=token_in_context(text, item.foil_text, tokenizer),
+        query=query,
+        answer=_answer_id(item, item.answer_text, tokenizer),
+        foil=_answer_id(item, item.foil_text, tokenizer),
+        relations={
+            each.name: (places([each.query]), places(each.source)) for each in item.relations
+        },
     )
+
+
+def _answer_id(item: Item, word: str, tokenizer: Any) -> int:
+    """The token of an answer: after the query, or in the place of a mask that is the query."""
+    if item.query is None:
+        return token_in_context(item.clean_text, word, tokenizer)
+    if item.clean_text[slice(*item.query)] != tokenizer.mask_token:
+        return token_in_context(item.clean_text[: item.query.end], word, tokenizer)
+    pieces = in_place_of(item.query, item.clean_text, word, tokenizer)
+    if len(pieces) != 1:
+        read = [tokenizer.decode([piece]) for piece in pieces]
+        raise ValueError(
+            f"{word!r} is {len(pieces)} pieces {read} at the mask of {item.clean_text!r}; give an "
+            "answer that is one piece."
+        )
+    return pieces[0]
 
 
 def _batch(rows: list[_Encoded]) -> Batch:
@@ -185,6 +224,7 @@ def _batch(rows: list[_Encoded]) -> Batch:
             mask[row, list(columns)] = True
         return torch.from_numpy(mask)
 
+    names = sorted({name for row in rows for name in row.relations})
     return Batch(
         items=tuple(row.item for row in rows),
         ids=torch.tensor([row.ids for row in rows]),
@@ -195,4 +235,11 @@ def _batch(rows: list[_Encoded]) -> Batch:
         special=marked([row.special for row in rows]),
         answer=torch.tensor([row.answer for row in rows]),
         foil=torch.tensor([row.foil for row in rows]),
+        relations={
+            name: Edges(
+                query=marked([row.relations.get(name, ([], []))[0] for row in rows]),
+                source=marked([row.relations.get(name, ([], []))[1] for row in rows]),
+            )
+            for name in names
+        },
     )

@@ -5,6 +5,7 @@ Texts, character spans and labels come from the task; ids and token positions fr
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple
 
 
@@ -15,12 +16,34 @@ class Span(NamedTuple):
     end: int
 
 
+class Relation(NamedTuple):
+    """A further edge of an item: from the words of `query`, attention belongs at `source`."""
+
+    name: str
+    query: Span
+    source: tuple[Span, ...]
+
+
+class Corruption(StrEnum):
+    """How a counterfactual differs from its prompt.
+
+    `role_flip` moves the source to the other slot while both keep their words; `feature_flip`
+    changes the feature of the source that decides the answer; `removal` takes away what decides
+    it, so that neither answer is right; `distractor` changes what must not matter, and is a
+    control.
+    """
+
+    ROLE_FLIP = "role_flip"
+    FEATURE_FLIP = "feature_flip"
+    REMOVAL = "removal"
+    DISTRACTOR = "distractor"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Item:
     """One prompt and its counterfactual, of equal length in tokens.
 
-    The query is the last token of `clean_text`: there the answer is read, and there attention to
-    the source is measured. Spans are places in `clean_text`.
+    Spans are places in `clean_text`.
 
     Attributes:
         item_id: unique within a task.
@@ -32,6 +55,13 @@ class Item:
         source: where the relation says that the query finds its answer; all spans together.
         distractors: where it would be found in the counterfactual, and other candidates.
         labels: the cell of the design, such as `{"source_number": "singular"}`.
+        query: where the answer is read, and attention to the source measured; None means the last
+            token. Where it is the tokenizer's mask token, the answer stands in its place.
+        relations: edges beside the one from the query to the source.
+        corruption: how the counterfactual differs; None where people's own pairs do not say.
+        split: the half of a design that the item belongs to, `"discovery"` or `"confirmation"`;
+            the halves share no wording and no lexeme of an open class. Empty where there is none.
+        lexemes: the word in each slot of the template.
     """
 
     item_id: str
@@ -46,55 +76,63 @@ class Item:
     source: tuple[Span, ...]
     distractors: tuple[Span, ...]
     labels: dict[str, str] = field(default_factory=dict)
+    query: Span | None = None
+    relations: tuple[Relation, ...] = ()
+    corruption: Corruption | None = None
+    split: str = ""
+    lexemes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """One of the two prompts of a pair; attributes as in `Item`, places in `text`."""
+
+    text: str
+    answer: str
+    foil: str
+    source: Sequence[Span] = ()
+    distractors: Sequence[Span] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+    query: Span | None = None
+    relations: Sequence[Relation] = ()
+    lexemes: dict[str, str] = field(default_factory=dict)
 
 
 def both_directions(
+    clean: Prompt,
+    corrupt: Prompt,
     *,
     pair_id: str,
     task: str,
     template_id: str,
     clusters: tuple[str, ...],
-    clean_text: str,
-    corrupt_text: str,
-    answer_text: str,
-    foil_text: str,
-    source: Sequence[Span],
-    corrupt_source: Sequence[Span],
-    distractors: Sequence[Span],
-    corrupt_distractors: Sequence[Span],
-    labels: dict[str, str],
-    corrupt_labels: dict[str, str],
+    corruption: Corruption | None = None,
+    split: str = "",
 ) -> tuple[Item, Item]:
     """The two items of a pair: from clean to corrupt, and from corrupt to clean."""
-    clean = Item(
-        item_id=f"{pair_id}.a",
-        pair_id=pair_id,
-        task=task,
-        template_id=template_id,
-        clusters=clusters,
-        clean_text=clean_text,
-        corrupt_text=corrupt_text,
-        answer_text=answer_text,
-        foil_text=foil_text,
-        source=tuple(source),
-        distractors=tuple(distractors),
-        labels=labels,
-    )
-    corrupt = Item(
-        item_id=f"{pair_id}.b",
-        pair_id=pair_id,
-        task=task,
-        template_id=template_id,
-        clusters=clusters,
-        clean_text=corrupt_text,
-        corrupt_text=clean_text,
-        answer_text=foil_text,
-        foil_text=answer_text,
-        source=tuple(corrupt_source),
-        distractors=tuple(corrupt_distractors),
-        labels=corrupt_labels,
-    )
-    return clean, corrupt
+
+    def item(direction: str, prompt: Prompt, other: Prompt) -> Item:
+        return Item(
+            item_id=f"{pair_id}.{direction}",
+            pair_id=pair_id,
+            task=task,
+            template_id=template_id,
+            clusters=clusters,
+            clean_text=prompt.text,
+            corrupt_text=other.text,
+            answer_text=prompt.answer,
+            foil_text=prompt.foil,
+            source=tuple(prompt.source),
+            distractors=tuple(prompt.distractors),
+            labels=prompt.labels,
+            query=prompt.query,
+            relations=tuple(prompt.relations),
+            corruption=corruption,
+            split=split,
+            lexemes=prompt.lexemes,
+        )
+
+    return item("a", clean, corrupt), item("b", corrupt, clean)
 
 
 @dataclass(frozen=True, kw_only=True)

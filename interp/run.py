@@ -136,7 +136,7 @@ def _scopes(batches: Sequence[Batch]) -> list[Scope]:
 
 def _decides(model: Model, items: Sequence[Item], settings: Settings) -> dict[str, Any]:
     """What the figures depend on. Versions and times are recorded, and do not stand here."""
-    text = json.dumps([asdict(item) for item in items], sort_keys=True)
+    text = json.dumps([_deciding(item) for item in items], sort_keys=True)
     return {
         "task": settings.task,
         "items": hashlib.sha256(text.encode()).hexdigest(),
@@ -149,6 +149,16 @@ def _decides(model: Model, items: Sequence[Item], settings: Settings) -> dict[st
         "seed": settings.seed,
         "thresholds": settings.thresholds.as_dict(),
         "rows_a_batch": ROWS_A_BATCH,
+    }
+
+
+def _deciding(item: Item) -> dict[str, Any]:
+    """An item without what it leaves at its default, so that a new field changes no old run."""
+    defaults = {name: each.default for name, each in Item.__dataclass_fields__.items()}
+    return {
+        name: value
+        for name, value in asdict(item).items()
+        if value != defaults[name] and (value or name != "lexemes")
     }
 
 

@@ -70,6 +70,16 @@ def continuation(text: str, word: str, tokenizer: Any) -> list[int] | None:
     return ids[len(before) :] if ids[: len(before)] == before else None
 
 
+def in_place_of(span: Span, text: str, word: str, tokenizer: Any) -> list[int]:
+    """The tokens of a word that is put in the place of a span, such as a mask."""
+    before, after = text[: span.start], text[span.end :]
+    whole = tokenizer(before + word.strip() + after, add_special_tokens=False).input_ids
+    n_before = len(tokenizer(before.rstrip(), add_special_tokens=False).input_ids)
+    n_after = len(tokenizer(after, add_special_tokens=False).input_ids)
+    pieces: list[int] = whole[n_before : len(whole) - n_after]
+    return pieces
+
+
 def _known(tokens: list[str], tokenizer: Any) -> list[int]:
     vocabulary = tokenizer.get_vocab()
     unknown = [token for token in tokens if token not in vocabulary]

@@ -8,7 +8,7 @@ os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 import pytest
 import torch
 
-from interp.items import Span, both_directions
+from interp.items import Prompt, Span, both_directions
 
 _LINES = (
     "the farmer pilot doctor senators pilots doctors farmers beside knew near said is are was were",
@@ -105,21 +105,29 @@ def agreement_pair(first, second, *, pair_id, words=("beside", "knew"), template
         start = f"{text} ".index(f" {word} ") + 1
         return [Span(start, start + len(word))]
 
+    answers = (" is", " are") if is_singular else (" are", " is")
+    labels = {"first": "singular" if is_singular else "plural"}
     return both_directions(
+        Prompt(
+            text=clean,
+            answer=answers[0],
+            foil=answers[1],
+            source=at(clean, first),
+            distractors=at(clean, second),
+            labels=labels,
+        ),
+        Prompt(
+            text=corrupt,
+            answer=answers[1],
+            foil=answers[0],
+            source=at(corrupt, second),
+            distractors=at(corrupt, first),
+            labels=labels,
+        ),
         pair_id=pair_id,
         task="agreement",
         template_id=template,
         clusters=(f"first:{first}", f"second:{second}"),
-        clean_text=clean,
-        corrupt_text=corrupt,
-        answer_text=" is" if is_singular else " are",
-        foil_text=" are" if is_singular else " is",
-        source=at(clean, first),
-        corrupt_source=at(corrupt, second),
-        distractors=at(clean, second),
-        corrupt_distractors=at(corrupt, first),
-        labels={"first": "singular" if is_singular else "plural"},
-        corrupt_labels={"first": "singular" if is_singular else "plural"},
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from interp.encode import encode
-from interp.items import Span
+from interp.items import Relation, Span
 from tests.conftest import agreement_pair
 
 
@@ -113,3 +113,31 @@ def test_a_span_beside_its_word_is_refused(tokenizer):
     shifted = replace(clean, source=(Span(3, 4),))
     with pytest.raises(ValueError, match="expected ' '"):
         encode([shifted, corrupt], tokenizer, before=[0])
+
+
+def test_a_further_relation_is_found_token_by_token_and_follows_its_item(tiny, items):
+    """Pronoun to name beside last word to name: each edge has its own start and its own target."""
+    first = items[0]
+    words = {
+        word: Span(first.clean_text.index(word), first.clean_text.index(word) + len(word))
+        for word in first.clean_text.split()[1:3]
+    }
+    start, target = words.values()
+    related = [replace(first, relations=(Relation("r", start, (target,)),)), *items[1:2]]
+    (batch,) = tiny.encode(related)
+    edges = batch.relations["r"]
+    shift = len(tiny.prefix.before)
+    assert edges.query.nonzero().tolist() == [[0, shift + 1]]
+    assert edges.source.nonzero().tolist() == [[0, shift + 2]]
+    turned = batch.reordered(torch.tensor([1, 0])).relations["r"]
+    assert turned.source.nonzero().tolist() == [[1, shift + 2]]
+
+
+def test_a_query_inside_the_text_is_where_the_answer_is_read(tiny, items):
+    inside = []
+    for item in items[:2]:
+        end = item.clean_text.index(" the ")
+        word = Span(item.clean_text.rindex(" ", 0, end) + 1, end)
+        inside.append(replace(item, query=word))
+    (batch,) = tiny.encode(inside)
+    assert batch.query.tolist() == [len(tiny.prefix.before) + 2] * 2

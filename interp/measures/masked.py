@@ -6,7 +6,9 @@ from typing import Any
 import pandas as pd
 import torch
 
+from interp.items import Span
 from interp.models.model import Model
+from interp.tokens import in_place_of
 
 
 def masked_differences(model: Model, questions: Sequence[tuple[str, str, str]]) -> pd.DataFrame:
@@ -39,7 +41,9 @@ def _row(model: Model, mask_id: int, text: str, answer: str, foil: str) -> dict[
             f"expected one {model.tokenizer.mask_token} in {text!r}, got {ids.count(mask_id)}."
         )
     row = {"text": text, "answer": answer, "foil": foil}
-    pieces = {word: _pieces(model.tokenizer, text, word) for word in (answer, foil)}
+    start = text.index(model.tokenizer.mask_token)
+    mask = Span(start, start + len(model.tokenizer.mask_token))
+    pieces = {word: in_place_of(mask, text, word, model.tokenizer) for word in (answer, foil)}
     reasons = [
         f"{word!r} is {len(found)} pieces, expected one"
         if len(found) != 1
@@ -53,13 +57,3 @@ def _row(model: Model, mask_id: int, text: str, answer: str, foil: str) -> dict[
         logits = model.plain(torch.tensor([ids])).logits[0, ids.index(mask_id)]
     difference = logits[pieces[answer][0]] - logits[pieces[foil][0]]
     return {**row, "logit_difference": difference.item(), "reason": ""}
-
-
-def _pieces(tokenizer: Any, text: str, word: str) -> list[int]:
-    """The pieces of a word where the mask stands, tokenised with the text around it."""
-    before, after = text.split(tokenizer.mask_token)
-    whole = tokenizer(before + word + after, add_special_tokens=False).input_ids
-    n_before = len(tokenizer(before.rstrip(), add_special_tokens=False).input_ids)
-    n_after = len(tokenizer(after, add_special_tokens=False).input_ids)
-    pieces: list[int] = whole[n_before : len(whole) - n_after]
-    return pieces

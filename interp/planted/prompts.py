@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from interp.items import Item, Span, both_directions
+from interp.items import Item, Prompt, Span, both_directions
 from interp.planted.words import FEMALE, MALE, PLURAL, SINGULAR, SYLLABLES
 
 N_PAIRS = 16
@@ -107,21 +107,23 @@ def _pair(
     """Both directions; `places` say which word is the source in each text."""
     first, second = words or answers
     distractors = tuple(place for place in places[::-1] if places[0] != places[1])
+    sides = [
+        Prompt(
+            text=texts[side],
+            answer=f" {answers[side]}",
+            foil=f" {answers[1 - side]}",
+            source=[_word(texts[side], places[side])],
+            distractors=[_word(texts[side], place) for place in distractors[side : side + 1]],
+            labels=labels[side],
+        )
+        for side in (0, 1)
+    ]
     return both_directions(
+        *sides,
         pair_id=pair_id,
         task=task,
         template_id=task,
         clusters=(f"one:{first}", f"other:{second}"),
-        clean_text=texts[0],
-        corrupt_text=texts[1],
-        answer_text=f" {answers[0]}",
-        foil_text=f" {answers[1]}",
-        source=[_word(texts[0], places[0])],
-        corrupt_source=[_word(texts[1], places[1])],
-        distractors=[_word(texts[0], place) for place in distractors[:1]],
-        corrupt_distractors=[_word(texts[1], place) for place in distractors[1:]],
-        labels=labels[0],
-        corrupt_labels=labels[1],
     )
 
 

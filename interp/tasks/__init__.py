@@ -2,48 +2,64 @@
 
 from typing import Any
 
-from interp.heads import nearest_name
-from interp.items import Item
+from interp.items import Corruption, Item
 from interp.tasks import agreement, coreference, long_range
 from interp.tasks.check import check
+from interp.tasks.family import Family, named
 from interp.tasks.jsonl import pairs, read_pairs
 from interp.tokens import text_tokens
 
-__all__ = ["NAMES", "build", "check", "pairs", "read_pairs"]
+__all__ = ["NAMES", "build", "check", "families", "pairs", "read_pairs"]
 
-_GENERATORS = {
-    "agreement": agreement.generate,
-    "coreference": coreference.generate,
-    "long_range": long_range.generate,
-}
+NAMES = ("agreement", "coreference", "long_range")
+"""The phenomena."""
 
-NAMES = tuple(_GENERATORS)
-"""The phenomena that `build` knows."""
+_FAMILIES: tuple[Family, ...] = (
+    *agreement.FAMILIES,
+    *coreference.FAMILIES,
+    *long_range.FAMILIES,
+)
 
 
-def build(name: str, tokenizer: Any, *, n_pairs: int, seed: int) -> list[Item]:
-    """The items of a phenomenon, both directions of `n_pairs` pairs, the same for the same seed.
+def families(phenomenon: str = "") -> list[Family]:
+    """The template families of a phenomenon, or all of them; the default mixes stand first."""
+    return [
+        family for family in _FAMILIES if family.name.split("/")[0] == phenomenon or not phenomenon
+    ]
 
-    Clean and corrupt differ in one token, which moves the source from one slot to the other while
-    both slots keep their words and places.
+
+def build(
+    name: str, tokenizer: Any, *, n_pairs: int, seed: int, corruption: Corruption | None = None
+) -> list[Item]:
+    """Items of a phenomenon or of one family, both directions of `n_pairs` pairs.
+
+    The same seed gives the same items on every machine. In a role flip, clean and corrupt differ
+    in one token, which moves the source from one slot to the other while both slots keep their
+    words and places.
 
     Args:
+        name: a phenomenon, which is a mix of its role flips, or a family such as
+            `"agreement/simple"` (see `families`).
         tokenizer: a fast tokenizer of transformers. Words that it cuts are left out.
+        corruption: one of the family's; its first when None.
 
     Raises:
-        ValueError: there is no such phenomenon, `n_pairs` is not positive, the tokenizer leaves too
-            few words, or an item does not pass `check`.
+        ValueError: there is no such family, it has no such corruption, `n_pairs` is not positive,
+            the tokenizer leaves too few words, or an item does not pass `check`.
     """
-    if name not in _GENERATORS:
-        nearest = nearest_name(name, NAMES)
-        hint = f'; did you mean "{nearest}"?' if nearest else "."
-        raise ValueError(f'expected one of {", ".join(NAMES)}, got "{name}"{hint}')
+    family = named(name, _FAMILIES)
+    corruption = family.corruptions[0] if corruption is None else Corruption(corruption)
+    if corruption not in family.corruptions:
+        raise ValueError(
+            f'"{name}" can be corrupted by {", ".join(family.corruptions)}, got "{corruption}".'
+        )
     if n_pairs < 1:
         raise ValueError(f"n_pairs must be at least 1, got {n_pairs}.")
-    items = _GENERATORS[name](tokenizer, n_pairs=n_pairs, seed=seed)
+    items = family.generate(tokenizer, n_pairs, seed, corruption)
     for item in items:
         check(item, tokenizer)
-        _check_one_word_flip(item, tokenizer)
+        if corruption is Corruption.ROLE_FLIP:
+            _check_one_word_flip(item, tokenizer)
     return items
 
 

@@ -3,8 +3,9 @@
 from random import Random
 from typing import Any
 
-from interp.items import Item, both_directions
+from interp.items import Corruption, Item, Prompt, both_directions
 from interp.tasks.design import balanced_cells, crossed
+from interp.tasks.family import Family
 from interp.tasks.lexicon import (
     MIN_FORMS,
     Record,
@@ -24,7 +25,7 @@ class _Data(Record):
     wordings: tuple[Wording, ...]
 
 
-def generate(tokenizer: Any, *, n_pairs: int, seed: int) -> list[Item]:
+def generate(tokenizer: Any, n_pairs: int, seed: int, _: Corruption) -> list[Item]:
     """Pairs such as "The farmer beside the senators" (is) and "The farmer knew the senators" (are).
 
     The two nouns always differ in number. Crossed and balanced: wording, number of the first noun,
@@ -58,19 +59,29 @@ def _pair(
     phrase, clause = wording.flip
     clean_text, clean = fill(wording.text, words | {"flip": phrase})
     corrupt_text, corrupt = fill(wording.text, words | {"flip": clause})
+    answers = f" {verb[number]}", f" {verb[1 - number]}"
     return both_directions(
+        Prompt(
+            text=clean_text,
+            answer=answers[0],
+            foil=answers[1],
+            source=clean["noun1"],
+            distractors=clean["noun2"],
+            labels={"source_slot": "first", "source_number": _NUMBERS[number]},
+        ),
+        Prompt(
+            text=corrupt_text,
+            answer=answers[1],
+            foil=answers[0],
+            source=corrupt["noun2"],
+            distractors=corrupt["noun1"],
+            labels={"source_slot": "second", "source_number": _NUMBERS[1 - number]},
+        ),
         pair_id=pair_id,
         task="agreement",
         template_id=wording.id,
         clusters=(f"noun1:{noun1[0]}", f"noun2:{noun2[0]}"),
-        clean_text=clean_text,
-        corrupt_text=corrupt_text,
-        answer_text=f" {verb[number]}",
-        foil_text=f" {verb[1 - number]}",
-        source=clean["noun1"],
-        corrupt_source=corrupt["noun2"],
-        distractors=clean["noun2"],
-        corrupt_distractors=corrupt["noun1"],
-        labels={"source_slot": "first", "source_number": _NUMBERS[number]},
-        corrupt_labels={"source_slot": "second", "source_number": _NUMBERS[1 - number]},
     )
+
+
+FAMILIES = (Family(name="agreement", corruptions=(Corruption.ROLE_FLIP,), generate=generate),)

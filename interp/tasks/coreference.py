@@ -3,8 +3,9 @@
 from random import Random
 from typing import Any
 
-from interp.items import Item, both_directions
+from interp.items import Corruption, Item, Prompt, both_directions
 from interp.tasks.design import balanced_cells, crossed
+from interp.tasks.family import Family
 from interp.tasks.lexicon import Record, Wording, load, single_token, single_token_wordings
 from interp.tasks.wording import fill
 
@@ -19,7 +20,7 @@ class _Data(Record):
     causes: tuple[Wording, ...]
 
 
-def generate(tokenizer: Any, *, n_pairs: int, seed: int) -> list[Item]:
+def generate(tokenizer: Any, n_pairs: int, seed: int, _: Corruption) -> list[Item]:
     """Pairs in which both names stay, and a pronoun or a verb says which of them is meant.
 
     In half of the wordings a pronoun chooses the name ("He said, "My name is": John), in the other
@@ -60,20 +61,26 @@ def _pair(
     answers = tuple(f" {name}" for name in names) if pronoun_chooses else _PRONOUNS
     here, there = slot[gender], slot[1 - gender]
     return both_directions(
+        Prompt(
+            text=clean_text,
+            answer=answers[gender],
+            foil=answers[1 - gender],
+            source=clean[here],
+            distractors=clean[there],
+            labels=_labels(here, gender, first),
+        ),
+        Prompt(
+            text=corrupt_text,
+            answer=answers[1 - gender],
+            foil=answers[gender],
+            source=corrupt[there],
+            distractors=corrupt[here],
+            labels=_labels(there, 1 - gender, first),
+        ),
         pair_id=pair_id,
         task="coreference",
         template_id=wording.id,
         clusters=(f"man:{names[0]}", f"woman:{names[1]}"),
-        clean_text=clean_text,
-        corrupt_text=corrupt_text,
-        answer_text=answers[gender],
-        foil_text=answers[1 - gender],
-        source=clean[here],
-        corrupt_source=corrupt[there],
-        distractors=clean[there],
-        corrupt_distractors=corrupt[here],
-        labels=_labels(here, gender, first),
-        corrupt_labels=_labels(there, 1 - gender, first),
     )
 
 
@@ -83,3 +90,6 @@ def _labels(source: str, gender: int, first: int) -> dict[str, str]:
         "source_slot": "first" if source == "name1" else "second",
         "source_gender": _GENDERS[gender],
     }
+
+
+FAMILIES = (Family(name="coreference", corruptions=(Corruption.ROLE_FLIP,), generate=generate),)

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, model_validator
 
-from interp.items import Item, Span, both_directions
+from interp.items import Item, Prompt, Span, both_directions
 from interp.tasks.alignment import carried
 from interp.tasks.check import check
 from interp.tasks.lexicon import Record, Text, validated
@@ -119,20 +119,26 @@ def _both_directions(pair: Pair, pair_id: str) -> tuple[Item, Item]:
     distractor = _located(pair.distractor, pair.clean, field="distractor")
     corrupt_source, corrupt_distractor = _in_corrupt(pair, source, distractor)
     return both_directions(
+        Prompt(
+            text=pair.clean,
+            answer=pair.answer,
+            foil=pair.foil,
+            source=_spans(source),
+            distractors=_spans(distractor),
+            labels=pair.labels,
+        ),
+        Prompt(
+            text=pair.corrupt,
+            answer=pair.foil,
+            foil=pair.answer,
+            source=_spans(corrupt_source),
+            distractors=_spans(corrupt_distractor),
+            labels=pair.labels,
+        ),
         pair_id=pair_id,
         task=_TASK,
         template_id=pair.template,
         clusters=pair.clusters or (f"pair:{pair_id}",),
-        clean_text=pair.clean,
-        corrupt_text=pair.corrupt,
-        answer_text=pair.answer,
-        foil_text=pair.foil,
-        source=_spans(source),
-        corrupt_source=_spans(corrupt_source),
-        distractors=_spans(distractor),
-        corrupt_distractors=_spans(corrupt_distractor),
-        labels=pair.labels,
-        corrupt_labels=pair.labels,
     )
 
 

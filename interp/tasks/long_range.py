@@ -5,8 +5,9 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from interp.items import Item, both_directions
+from interp.items import Corruption, Item, Prompt, both_directions
 from interp.tasks.design import Deck, balanced_cells, crossed
+from interp.tasks.family import Family
 from interp.tasks.lexicon import Record, load, single_token
 from interp.tasks.wording import fill
 
@@ -32,7 +33,7 @@ class _Data(Record):
     recall: _Recall
 
 
-def generate(tokenizer: Any, *, n_pairs: int, seed: int) -> list[Item]:
+def generate(tokenizer: Any, n_pairs: int, seed: int, _: Corruption) -> list[Item]:
     """Pairs that differ in the word asked: half of them `repeat`, half `recall`.
 
     Balanced: the template, and within it the two places that a pair asks for.
@@ -130,18 +131,27 @@ def _pair(
         fill(template, {**words, "query": word}) for word in asked
     )
     return both_directions(
+        Prompt(
+            text=early_text,
+            answer=f" {words[answers[0]]}",
+            foil=f" {words[answers[1]]}",
+            source=early[answers[0]],
+            distractors=early[answers[1]],
+            labels={"source_slot": "first"},
+        ),
+        Prompt(
+            text=late_text,
+            answer=f" {words[answers[1]]}",
+            foil=f" {words[answers[0]]}",
+            source=late[answers[1]],
+            distractors=late[answers[0]],
+            labels={"source_slot": "second"},
+        ),
         pair_id=pair_id,
         task="long_range",
         template_id=template_id,
         clusters=(f"key1:{asked[0]}", f"key2:{asked[1]}"),
-        clean_text=early_text,
-        corrupt_text=late_text,
-        answer_text=f" {words[answers[0]]}",
-        foil_text=f" {words[answers[1]]}",
-        source=early[answers[0]],
-        corrupt_source=late[answers[1]],
-        distractors=early[answers[1]],
-        corrupt_distractors=late[answers[0]],
-        labels={"source_slot": "first"},
-        corrupt_labels={"source_slot": "second"},
     )
+
+
+FAMILIES = (Family(name="long_range", corruptions=(Corruption.ROLE_FLIP,), generate=generate),)

@@ -170,8 +170,8 @@ def test_recall_answers_with_the_value_of_the_key(tokenizer: PreTrainedTokenizer
 
 def test_an_unknown_name_is_answered_with_the_nearest(tokenizer: PreTrainedTokenizerFast) -> None:
     message = (
-        'expected one of agreement, coreference, long_range, got "agrement"; '
-        'did you mean "agreement"?'
+        "expected one of agreement, coreference, long_range, or a family such as "
+        '"agreement/simple", got "agrement"; did you mean "agreement"?'
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         build("agrement", tokenizer, n_pairs=1, seed=0)

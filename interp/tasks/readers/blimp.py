@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import ConfigDict
 from scipy.optimize import linear_sum_assignment
 
-from interp.items import Item, both_directions
+from interp.items import Item, Prompt, both_directions
 from interp.tasks.check import check
 from interp.tasks.lexicon import Record, Text, validated
 from interp.tasks.lines import json_lines
@@ -142,18 +142,20 @@ def _pair(one: _Prompt, other: _Prompt) -> tuple[Item, Item]:
     n_changed = sum(a != b for a, b in zip(one.ids, other.ids, strict=True))
     labels = {"n_changed": str(n_changed)}
     return both_directions(
+        Prompt(
+            text=one.prefix,
+            answer=one.answer,
+            foil=one.foil,
+            labels={"answer": one.answer.strip()} | labels,
+        ),
+        Prompt(
+            text=other.prefix,
+            answer=one.foil,
+            foil=one.answer,
+            labels={"answer": other.answer.strip()} | labels,
+        ),
         pair_id=f"{one.set_name}.{one.number:04d}",
         task="blimp",
         template_id=one.set_name,
         clusters=(f"prefix1:{one.prefix}", f"prefix2:{other.prefix}"),
-        clean_text=one.prefix,
-        corrupt_text=other.prefix,
-        answer_text=one.answer,
-        foil_text=one.foil,
-        source=(),
-        corrupt_source=(),
-        distractors=(),
-        corrupt_distractors=(),
-        labels={"answer": one.answer.strip()} | labels,
-        corrupt_labels={"answer": other.answer.strip()} | labels,
     )
