@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from interp.measures.measure import Measure, at_source
-from interp.models.record import Record, first_tensor
+from interp.models.record import Record, last_states
 from interp.models.undefined import UndefinedError
 
 
@@ -77,15 +77,7 @@ def _logits(record: Record) -> Float[Tensor, "item vocab"]:
     if plain.anatomy.head is not None:
         logits: Tensor = plain(batch.ids).logits[rows, batch.query]
         return logits
-    last: list[Tensor] = []
-    handle = plain.anatomy.layers[-1].register_forward_hook(
-        lambda part, inputs, output: last.append(first_tensor(output))
-    )
-    try:
-        plain.states(batch.ids)
-    finally:
-        handle.remove()
-    return plain.readout(last[0][rows, batch.query], None)
+    return plain.readout(last_states(plain, batch.ids)[rows, batch.query], None)
 
 
 ATTENTION_GRADIENT = Measure(

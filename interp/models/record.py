@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from interp.encode import Batch
@@ -101,6 +101,17 @@ def record(plain: Plain, batch: Batch) -> Record:
         final=final,
         logits=logits,
     )
+
+
+def last_states(plain: Plain, ids: Int[Tensor, "item pos"]) -> Float[Tensor, "item pos d_model"]:
+    """What the last block gives, with a graph where gradients are enabled; nothing unembedded."""
+    outputs: list[Tensor] = []
+    handle = plain.anatomy.layers[-1].register_forward_hook(_keep_output(outputs))
+    try:
+        plain.states(ids)
+    finally:
+        handle.remove()
+    return outputs[0]
 
 
 def _keep_output(into: list[Tensor]) -> Any:

@@ -19,7 +19,8 @@ from interp.hooks import (
     uniform_pattern,
     value,
 )
-from interp.measures.battery import battery, repeats
+from interp.measures.battery import battery
+from interp.measures.repeats import repeats
 from interp.models.direct import direct_logit_attribution
 from interp.planted import NAMES
 from interp.validate import validate
