@@ -80,7 +80,8 @@ def heads(
     json_file: JsonOption = None,
 ) -> None:
     """The task-free battery: previous token, duplicate, induction, first token."""  # fmt: skip
-    from interp.measures.battery import battery, repeat_losses, repeats
+    from interp.measures.battery import battery, repeat_losses
+    from interp.measures.repeats import repeats
     from interp.models import load
 
     loaded = load(model, prefix=prefix)

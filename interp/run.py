@@ -21,8 +21,9 @@ from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.heads import Head
 from interp.items import Item
-from interp.measures.battery import battery, repeats, why_no_repeats
+from interp.measures.battery import battery
 from interp.measures.relations import chance, relation_scores
+from interp.measures.repeats import repeats, why_no_repeats
 from interp.models.model import Model
 from interp.models.record import record
 from interp.progress import Progress, silent

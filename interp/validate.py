@@ -12,13 +12,13 @@ from torch import Tensor
 from interp.behaviour import item_table
 from interp.contrast import Thresholds, observations, verdicts
 from interp.effects.check import check_against_loop
-from interp.effects.direct import direct_logit_attribution, head_outputs
 from interp.effects.engine import intact_metric, sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE
 from interp.encode import Batch
 from interp.heads import Head
 from interp.measures.relations import chance, relation_scores
 from interp.models import Model, load
+from interp.models.direct import direct_logit_attribution, head_outputs
 from interp.models.record import Record, record
 from interp.planted import NAMES, build
 
@@ -125,7 +125,7 @@ def _direct_and_norm(
         undefined = np.full(len(model.heads), np.nan)
         return undefined, undefined
     from_source = [_from_source(recorded, layer) for layer in range(model.n_layers)]
-    written = head_outputs(model, recorded.batch, from_source).norm(dim=-1)
+    written = head_outputs(model, from_source).norm(dim=-1)
     return direct.mean(0).flatten().numpy(), written.mean(0).flatten().numpy()
 
 

@@ -1,106 +1,95 @@
-"""The task-free battery: what each head does on a block of random tokens and its repeat."""
+"""The task-free battery: what each head does on random tokens and their repeat."""
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from interp.heads import Head
+from interp.measures.offsets import at_offset, offset_dominance, offset_mass
+from interp.measures.repeats import Repeats
+from interp.measures.sinks import is_sink, sink_gu, sink_mean
+from interp.measures.spread import confidence, distance, long_range, n_effective, relative_entropy
 from interp.models.model import Model
+from interp.models.plain import Plain
 
-LEAST_WORDS = 100
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repeats:
-    """Sequences of a prefix token, a block of random tokens, and the same block again.
-
-    Attributes:
-        ids: with one token before the first block.
-        period: length of the block.
-    """
-
-    ids: Int[Tensor, "item pos"]
-    period: int
-
-
-def repeats(model: Model, *, period: int = 50, n_items: int = 10, seed: int = 0) -> Repeats:
-    """Random repeats under the model's prefix, without replacement within a block.
-
-    Tokens are words that begin with a space, and of these not the 4 % that were merged first nor
-    the 4 % merged last.
-
-    Raises:
-        ValueError: the model has no such sequences (see `why_no_repeats`).
-    """
-    reason = why_no_repeats(model)
-    if reason:
-        raise ValueError(reason)
-    pool = _words(model)
-    generator = torch.Generator().manual_seed(seed)
-    blocks = torch.stack(
-        [pool[torch.randperm(len(pool), generator=generator)[:period]] for _ in range(n_items)]
-    )
-    before = torch.full((n_items, 1), model.prefix.before[0])
-    return Repeats(ids=torch.cat([before, blocks, blocks], dim=1), period=period)
-
-
-def why_no_repeats(model: Model) -> str:
-    """Why random repeats cannot be made for a model; empty where they can.
-
-    The arithmetic of positions needs exactly one token before the text, and random blocks need
-    words to choose from.
-    """
-    n_before, n_after = len(model.prefix.before), len(model.prefix.after)
-    if (n_before, n_after) != (1, 0):
-        return (
-            "the battery needs exactly one token before the text and none after it; prefix "
-            f"{model.prefix.policy!r} has {n_before} and {n_after}."
-        )
-    if len(_words(model)) < LEAST_WORDS:
-        return (
-            f"the battery needs {LEAST_WORDS} or more lowercase words with a leading space in the "
-            f"vocabulary, this one leaves {len(_words(model))}."
-        )
-    return ""
+N_AT_ONCE = 8
+LONG_RANGE = (8, 32)
+OFFSETS = (-5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5)
 
 
 def battery(model: Model, repeats: Repeats) -> pd.DataFrame:
-    """Scores of every head on repeated blocks, one row a head, each a mean probability.
+    """Scores of every head on repeated blocks, one row a head, means over sequences.
+
+    Each is a mean probability unless it says otherwise:
 
     - `previous_token`: attention to the token before, where that is not position 0.
     - `duplicate`: in the second block, attention to the same token in the first.
     - `induction`: in the second block, attention to the token after that one. The last query of
       the block is left out; with two blocks, both conventions for repeats coincide.
     - `first_token`: attention to position 0, of all later queries.
+    - `sink_gu`: the same with the first query's own, as published; `sink_rate` the share of
+      sequences on which it exceeds .3.
+    - `current`: attention to the query itself, position 0 apart.
+    - `entropy`: as a share of even attention's, 0 to 1; `n_effective` the number of keys in use at
+      the last token of the repeat.
+    - `confidence`: the largest weight of a row, specials apart.
+    - `distance`: in tokens, of what does not go to special tokens.
+    - `long_range_8`, `long_range_32`: attention to keys so far before, over that of even attention,
+      0 or more; NaN where blocks are too short.
+
+    Patterns are read layer by layer and a few sequences at once; none is kept.
 
     Sources: Olsson et al. 2022, arXiv:2209.11895 (with its correction: the follower is the
-    target).
+    target); the others at their functions.
     """
-    period = repeats.period
-    means: dict[str, list[Float[Tensor, " head"]]] = {
-        "previous_token": [],
-        "duplicate": [],
-        "induction": [],
-        "first_token": [],
+    plain = model.plain
+    allowed = plain.allowed(repeats.ids[:1])
+    sums: dict[str, Tensor] = defaultdict(lambda: torch.zeros(model.n_layers, model.n_heads))
+    for ids, special in _few_at_once(repeats):
+
+        def read(layer: int, pattern: Tensor, special: Tensor = special) -> None:
+            for name, values in _scores(pattern, repeats.period, special, allowed[layer]).items():
+                sums[name][layer] += values.sum(0)
+
+        read_patterns(plain, ids, read)
+    columns = {
+        name: (total / len(repeats.ids)).flatten().double().numpy() for name, total in sums.items()
     }
-
-    def read(layer: int, name: str, tensor: Tensor) -> Tensor:
-        if name == "pattern":
-            means["previous_token"].append(_offset(tensor, 1)[..., 1:].mean((0, 2)))
-            means["duplicate"].append(_offset(tensor, period)[..., 1:].mean((0, 2)))
-            means["induction"].append(_offset(tensor, period - 1)[..., 2:-1].mean((0, 2)))
-            means["first_token"].append(tensor[:, :, 1:, 0].mean((0, 2)))
-        return tensor
-
-    with torch.inference_mode(), model.plain.hooked(read):
-        model.plain.states(repeats.ids)
-    columns = {name: torch.cat(values).double().numpy() for name, values in means.items()}
     labels = [Head(*head).label for head in model.heads]
     heads = pd.DataFrame(model.heads, columns=["layer", "head"])
     return heads.assign(label=labels, **columns)
+
+
+def offset_profile(model: Model, repeats: Repeats) -> pd.DataFrame:
+    """Attention by distance on random tokens, a row a head and offset, means over sequences.
+
+    `offset` is how many tokens the key stands before the query; after it, if negative, which only
+    an encoder has. `mass` is the mean attention there, `dominance` how often the most of it,
+    specials apart, is there; both 0 to 1.
+    """
+    plain = model.plain
+    offsets = [offset for offset in OFFSETS if offset >= 0 or not plain.is_causal]
+    end = 1 + 2 * repeats.period
+    sums = torch.zeros(2, len(offsets), model.n_layers, model.n_heads)
+    for ids, special in _few_at_once(repeats):
+
+        def read(layer: int, pattern: Tensor, special: Tensor = special) -> None:
+            text = pattern[:, :, :end, :end]
+            for place, offset in enumerate(offsets):
+                sums[0, place, layer] += offset_mass(text, offset).sum(0)
+                sums[1, place, layer] += offset_dominance(pattern, offset, special).sum(0)
+
+        read_patterns(plain, ids, read)
+    mass, dominance = (sums / len(repeats.ids)).double().numpy()
+    rows = pd.MultiIndex.from_product(
+        [offsets, range(model.n_layers), range(model.n_heads)], names=["offset", "layer", "head"]
+    ).to_frame(index=False)
+    table = rows.assign(mass=mass.ravel(), dominance=dominance.ravel())
+    return table[["layer", "head", "offset", "mass", "dominance"]]
 
 
 def repeat_losses(model: Model, repeats: Repeats) -> tuple[float, float]:
@@ -122,21 +111,50 @@ def repeat_losses(model: Model, repeats: Repeats) -> tuple[float, float]:
     return loss[:, : repeats.period].mean().item(), loss[:, repeats.period :].mean().item()
 
 
-def _offset(
-    pattern: Float[Tensor, "item head query key"], distance: int
-) -> Float[Tensor, "item head pos"]:
-    """Attention to the key `distance` before each query that has one."""
-    return torch.diagonal(pattern, offset=-distance, dim1=2, dim2=3)
+def read_patterns(
+    plain: Plain, ids: Int[Tensor, "item pos"], read: Callable[[int, Tensor], None]
+) -> None:
+    """One forward in which `read(layer, pattern)` sees each layer's pattern, and none is kept."""
+
+    def hook(layer: int, name: str, tensor: Tensor) -> Tensor:
+        if name == "pattern":
+            read(layer, tensor)
+        return tensor
+
+    with torch.inference_mode(), plain.hooked(hook):
+        plain.states(ids)
 
 
-def _words(model: Model) -> Int[Tensor, " word"]:
-    """Ids of lowercase words with a leading space, the extreme 4 % at each end left out."""
-    vocabulary = model.tokenizer.get_vocab()
-    words = sorted(
-        number
-        for piece, number in vocabulary.items()
-        if piece[:1] in ("Ġ", "▁") and piece[1:].isascii() and piece[1:].isalpha()
-        and piece[1:].islower()
-    )  # fmt: skip
-    margin = round(0.04 * len(words))
-    return torch.tensor(words[margin : len(words) - margin])
+def _few_at_once(repeats: Repeats) -> Iterator[tuple[Tensor, Tensor]]:
+    ids, special = (torch.split(each, N_AT_ONCE) for each in (repeats.ids, repeats.special))
+    return zip(ids, special, strict=True)
+
+
+def _scores(
+    pattern: Float[Tensor, "item head query key"],
+    period: int,
+    special: Bool[Tensor, "item pos"],
+    allowed: Bool[Tensor, "1 #head query key"],
+) -> dict[str, Float[Tensor, "item head"]]:
+    end = 1 + 2 * period
+    text = pattern[:, :, :end, :end]
+    scores = {
+        "previous_token": offset_mass(text, 1),
+        "duplicate": at_offset(text, period)[..., 1:].mean(-1),
+        "induction": at_offset(text, period - 1)[..., 2:-1].mean(-1),
+        "first_token": sink_mean(text),
+        "sink_gu": sink_gu(text),
+        "sink_rate": is_sink(text),
+        "current": offset_mass(text, 0),
+        "entropy": relative_entropy(pattern, allowed),
+        "n_effective": n_effective(pattern[:, :, end - 1 : end])[..., 0],
+        "confidence": confidence(pattern, special),
+        "distance": distance(pattern, special),
+    }
+    for least in LONG_RANGE:
+        is_there = least < 2 * period
+        undefined = torch.full(pattern.shape[:2], torch.nan)
+        scores[f"long_range_{least}"] = (
+            long_range(pattern, special, least=least) if is_there else undefined
+        )
+    return scores

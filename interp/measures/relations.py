@@ -1,56 +1,128 @@
-"""Attention from the query to the source of each item, with its controls."""
+"""Attention from the query to the source of each item: the pattern alone."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from interp.encode import Batch
+from interp.measures.measure import Measure, mass, where
 from interp.measures.tables import score_table
 from interp.models.record import Record
 
 LEAST_NON_SINK = 1e-3
+SMALLEST = 1e-6
+
+
+def raw(record: Record) -> Float[Tensor, "item layer head"]:
+    """Attention to the source, a probability."""
+    return where(record.batch.source.any(1), mass(_pattern(record), record.batch.source))
+
+
+def sink_mass(record: Record) -> Float[Tensor, "item layer head"]:
+    """Attention to special tokens and position 0, a probability."""
+    return mass(_pattern(record), record.batch.special).float()
+
+
+def sink_corrected_raw(record: Record) -> Float[Tensor, "item layer head"]:
+    """`raw / (1 − sink_mass)`, 0 to 1; undefined where less than .001 is left."""
+    return sink_corrected(raw(record), sink_mass(record))
+
+
+def margin(record: Record) -> Float[Tensor, "item layer head"]:
+    """Attention to the source less attention to the distractors, −1 to 1."""
+    batch = record.batch
+    return where(batch.distractor.any(1), raw(record) - _to_distractor(record))
+
+
+def log_ratio(record: Record) -> Float[Tensor, "item layer head"]:
+    """Log of attention to the source over attention to the distractors, in nats, ±13.8 at most."""
+    to_source, to_distractor = raw(record), _to_distractor(record)
+    ratio = ((to_source + SMALLEST) / (to_distractor + SMALLEST)).log()
+    return where(record.batch.distractor.any(1), ratio)
+
+
+def cas(record: Record) -> Float[Tensor, "item layer head"]:
+    """Counterfactual attention selectivity, −1 to 1.
+
+    Attention to the source less attention to the same place in the counterfactual, where it is not
+    the source. Positional and lexical heads give 0. Its mean over both directions of a pair is the
+    CAS of that pair. UndefinedError where the counterfactual has its source at the same place.
+    """
+    batch, pattern = record.batch, _pattern(record)
+    moves = ~(batch.source & batch.source[batch.donor]).any(1)
+    return where(moves, raw(record) - mass(pattern[batch.donor], batch.source))
+
+
+RAW = Measure(
+    name="raw",
+    of=raw,
+    league="pattern only",
+    unit="probability, 0 to 1",
+    chance="even",
+    formula="Σ_src A[q, j]",
+    source="Clark et al. 2019, arXiv:1906.04341",
+)
+SINK_MASS = Measure(
+    name="sink_mass",
+    of=sink_mass,
+    league="pattern only",
+    unit="probability, 0 to 1",
+    chance="none",
+    formula="Σ_special A[q, j]",
+    source="Xiao et al. 2023, arXiv:2309.17453",
+)
+SINK_CORRECTED = Measure(
+    name="sink_corrected",
+    of=sink_corrected_raw,
+    league="pattern only",
+    unit="share, 0 to 1",
+    chance="even",
+    formula="Σ_src A[q, j] / (1 − Σ_special A[q, j])",
+    source="here",
+)
+MARGIN = Measure(
+    name="margin",
+    of=margin,
+    league="pattern only",
+    unit="difference of probabilities, −1 to 1",
+    chance="even",
+    formula="Σ_src A[q, j] − Σ_dis A[q, j]",
+    source="here",
+)
+LOG_RATIO = Measure(
+    name="log_ratio",
+    of=log_ratio,
+    league="pattern only",
+    unit="nats, −13.8 to 13.8",
+    chance="even",
+    formula="log (Σ_src A[q, j] + 1e−6) − log (Σ_dis A[q, j] + 1e−6)",
+    source="here",
+)
+CAS = Measure(
+    name="cas",
+    of=cas,
+    league="pattern only",
+    unit="difference of probabilities, −1 to 1",
+    chance="zero",
+    formula="Σ_src (A[q, j] − A′[q, j]), A′ the counterfactual's",
+    source="here",
+)
+IN_A_RUN = (RAW, SINK_MASS, SINK_CORRECTED, MARGIN, CAS)
+"""The measures that every run takes."""
 
 
 def relation_scores(record: Record) -> pd.DataFrame:
-    """Attention scores of every head on every item of a recorded batch.
+    """The scores that every run takes, of every head on every item of a recorded batch.
 
-    One row an observation: `measure`, `layer`, `head`, `item_id`, `value`, `valid`. All are read
-    in the row of the query:
-
-    - `raw`: attention to the source, a probability.
-    - `sink_mass`: attention to special tokens and position 0.
-    - `sink_corrected`: `raw / (1 − sink_mass)`; undefined where less than .001 is left.
-    - `margin`: attention to the source less attention to the distractors, −1 to 1.
-    - `cas`: counterfactual attention selectivity, attention to the source less attention to the
-      same place in the counterfactual, where it is not the source; −1 to 1. Positional and lexical
-      heads give 0. Its mean over both directions of a pair is the CAS of that pair. Undefined
-      where the counterfactual has its source at the same place.
-
-    Undefined values are NaN with `valid` False.
+    One row an observation: `measure`, `layer`, `head`, `item_id`, `value`, `valid`. UndefinedError
+    values are NaN with `valid` False.
     """
-    batch = record.batch
-    pattern = torch.stack(record.pattern, dim=1)
-    raw = mass(pattern, batch.source)
-    sink_mass = mass(pattern, batch.special)
-    elsewhere = mass(pattern[batch.donor], batch.source)
-    has_source = batch.source.any(1)
-    moves = has_source & ~(batch.source & batch.source[batch.donor]).any(1)
-    has_distractor = has_source & batch.distractor.any(1)
-    scores = {
-        "raw": where(has_source, raw),
-        "sink_mass": sink_mass,
-        "sink_corrected": where(has_source, sink_corrected(raw, sink_mass)),
-        "margin": where(has_distractor, raw - mass(pattern, batch.distractor)),
-        "cas": where(moves, raw - elsewhere),
-    }
-    item_ids = [item.item_id for item in batch.items]
-    return pd.concat(
-        [score_table(name, values, item_ids) for name, values in scores.items()],
-        ignore_index=True,
-    )
+    item_ids = [item.item_id for item in record.batch.items]
+    tables = [score_table(measure.name, measure.of(record), item_ids) for measure in IN_A_RUN]
+    return pd.concat(tables, ignore_index=True)
 
 
 def chance(batches: Sequence[Batch]) -> float:
@@ -62,13 +134,6 @@ def chance(batches: Sequence[Batch]) -> float:
     return sum(shares) / len(shares)
 
 
-def mass(
-    pattern: Float[Tensor, "item layer head key"], places: Bool[Tensor, "item key"]
-) -> Float[Tensor, "item layer head"]:
-    """Attention that falls on some places, summed."""
-    return (pattern * places[:, None, None, :]).sum(-1)
-
-
 def sink_corrected(
     raw: Float[Tensor, "item layer head"], sink_mass: Float[Tensor, "item layer head"]
 ) -> Float[Tensor, "item layer head"]:
@@ -77,8 +142,9 @@ def sink_corrected(
     return torch.where(left < LEAST_NON_SINK, torch.nan, raw / left)
 
 
-def where(
-    defined: Bool[Tensor, " item"], values: Float[Tensor, "item layer head"]
-) -> Float[Tensor, "item layer head"]:
-    """The values, NaN for items on which they are not defined."""
-    return torch.where(defined[:, None, None], values, torch.nan)
+def _pattern(record: Record) -> Float[Tensor, "item layer head key"]:
+    return torch.stack(record.pattern, dim=1)
+
+
+def _to_distractor(record: Record) -> Float[Tensor, "item layer head"]:
+    return mass(_pattern(record), record.batch.distractor)

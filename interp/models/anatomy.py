@@ -74,7 +74,7 @@ def dissect(module: Any, attentions: list[nn.Module]) -> Anatomy:
     unembedding = module.get_output_embeddings()
     if unembedding is None:
         return Anatomy(tuple(attentions), layers, None, None)
-    seen = _inputs_and_outputs(module)
+    seen = inputs_and_outputs(module)
     start, end = seen[layers[-1]][1], seen[unembedding][0]
     norm, head = _between(seen, start, end), None
     if norm is None and not _same(start, end):
@@ -100,15 +100,18 @@ def _block_around(module: nn.Module, part: nn.Module) -> nn.Module:
     return module.get_submodule(".".join(steps[: depth + 1]))
 
 
-def _inputs_and_outputs(module: Any) -> dict[nn.Module, tuple[Tensor, Tensor]]:
-    """The first tensor that each part takes and the first that it gives, in one forward."""
+def inputs_and_outputs(module: Any) -> dict[nn.Module, tuple[Tensor, Tensor]]:
+    """The first tensor that each part takes and the first that it gives, in one forward.
+
+    Both are copies: some families go on to add to them in place.
+    """
     seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
     def watch(part: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         taken = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
         given = output if isinstance(output, Tensor) else output[0]
         if taken is not None and isinstance(given, Tensor):
-            seen[part] = (taken, given)
+            seen[part] = (taken.clone(), given.clone())
 
     handles = [part.register_forward_hook(watch, with_kwargs=True) for part in module.modules()]
     try:

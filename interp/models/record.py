@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from interp.encode import Batch
@@ -17,14 +17,17 @@ class Record:
     """The intact run of a batch. Lists have one entry a layer.
 
     Attributes:
+        plain: the model that was run.
         arguments: what each layer was called with; `axes` say where its items and rows are.
         key, value: post-rotary, `[item, kv_head, pos, d_head]`.
         z: each head's output before the output projection, `[item, head, pos, d_head]`.
         pattern: each head's attention at the item's query, `[item, head, key]`.
         options: the further arguments of its attention, such as mask and bias.
-        logits: at the query, as the model gives them.
+        final: what the last block gives at the query.
+        logits: at the query, as the model gives them; no column for a model without a vocabulary.
     """
 
+    plain: Plain
     batch: Batch
     arguments: list[Arguments]
     axes: list[list[Axes]]
@@ -33,7 +36,14 @@ class Record:
     z: list[Tensor]
     pattern: list[Tensor]
     options: list[dict[str, Any]]
+    final: Float[Tensor, "item d_model"]
     logits: Float[Tensor, "item vocab"]
+
+    def entering(self, layer: int) -> Float[Tensor, "item pos d_model"]:
+        """The residual stream as a layer takes it: the first argument of every block."""
+        stream = self.arguments[layer].leaves[0]
+        assert isinstance(stream, Tensor)
+        return stream
 
 
 def record(plain: Plain, batch: Batch) -> Record:
@@ -64,8 +74,8 @@ def record(plain: Plain, batch: Batch) -> Record:
         z.append(given)
         return given
 
-    final: list[Tensor] = []
-    handle = plain.anatomy.layers[-1].register_forward_hook(_keep_output(final))
+    outputs: list[Tensor] = []
+    handle = plain.anatomy.layers[-1].register_forward_hook(_keep_output(outputs))
     try:
         with (
             torch.inference_mode(),
@@ -73,10 +83,13 @@ def record(plain: Plain, batch: Batch) -> Record:
             plain.attending(keep),
         ):
             plain.states(batch.ids)
-            logits = plain.readout(final[0][rows, batch.query], None)
+            final = outputs[0][rows, batch.query]
+            has_logits = plain.anatomy.unembedding is not None
+            logits = plain.readout(final, None) if has_logits else final[:, :0]
     finally:
         handle.remove()
     return Record(
+        plain=plain,
         batch=batch,
         arguments=arguments,
         axes=probe_axes(plain),
@@ -85,8 +98,20 @@ def record(plain: Plain, batch: Batch) -> Record:
         z=z,
         pattern=pattern,
         options=options,
+        final=final,
         logits=logits,
     )
+
+
+def last_states(plain: Plain, ids: Int[Tensor, "item pos"]) -> Float[Tensor, "item pos d_model"]:
+    """What the last block gives, with a graph where gradients are enabled; nothing unembedded."""
+    outputs: list[Tensor] = []
+    handle = plain.anatomy.layers[-1].register_forward_hook(_keep_output(outputs))
+    try:
+        plain.states(ids)
+    finally:
+        handle.remove()
+    return outputs[0]
 
 
 def _keep_output(into: list[Tensor]) -> Any:

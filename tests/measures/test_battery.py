@@ -3,14 +3,8 @@
 import pytest
 import torch
 
-from interp.measures.battery import (
-    Repeats,
-    _words,
-    battery,
-    repeat_losses,
-    repeats,
-    why_no_repeats,
-)
+from interp.measures.battery import battery, offset_profile, repeat_losses
+from interp.measures.repeats import Repeats, repeats, why_no_repeats, words
 from interp.models import load
 
 
@@ -77,7 +71,7 @@ def test_without_a_single_prefix_token_it_refuses(tiny):
 def test_a_vocabulary_without_words_says_so(tiny):
     assert why_no_repeats(tiny) == (
         "the battery needs 100 or more lowercase words with a leading space in the vocabulary, "
-        f"this one leaves {len(_words(tiny))}."
+        f"this one leaves {len(words(tiny))}."
     )
 
 
@@ -120,3 +114,38 @@ def test_the_best_induction_head_is_the_same_under_the_default_prefix(smollm2):
     found = battery(smollm2, repeats(smollm2, n_items=4)).set_index("label")
     assert found["induction"].idxmax() == "L18H6"
     assert found.loc["L18H6", "induction"] > 0.7
+
+
+def test_a_few_at_once_is_all_at_once(smollm2, monkeypatch):
+    """Sequences are read in portions: the portion decides nothing."""
+    made = repeats(smollm2, period=10, n_items=3)
+    whole = battery(smollm2, made)
+    monkeypatch.setattr("interp.measures.battery.N_AT_ONCE", 2)
+    parts = battery(smollm2, made)
+    for column in whole.columns[3:]:
+        assert parts[column].to_numpy() == pytest.approx(
+            whole[column].to_numpy(), abs=1e-5, nan_ok=True
+        )
+
+
+def test_the_profile_has_the_batterys_offsets(smollm2):
+    made = repeats(smollm2, period=10, n_items=2)
+    scores, profile = battery(smollm2, made), offset_profile(smollm2, made)
+    for offset, column in ((1, "previous_token"), (0, "current")):
+        rows = profile[profile["offset"] == offset]
+        assert rows["mass"].to_numpy() == pytest.approx(scores[column].to_numpy(), abs=1e-6)
+    assert (profile["offset"] >= 0).all()
+    assert profile["dominance"].between(0, 1).all()
+
+
+def test_an_encoder_has_a_battery_and_looks_both_ways():
+    minilm = load("minilm-l6")
+    made = repeats(minilm, period=20, n_items=2)
+    assert (made.ids[:, 0] == 101).all()
+    assert (made.ids[:, -1] == 102).all()
+    assert torch.equal(made.ids[:, 1:21], made.ids[:, 21:41])
+    profile = offset_profile(minilm, made)
+    assert set(profile["offset"]) == set(range(-5, 6))
+    best = profile.loc[profile.groupby("offset")["mass"].idxmax()].set_index("offset")
+    assert best.loc[1, "mass"] > 0.9
+    assert best.loc[-1, "mass"] > 0.4

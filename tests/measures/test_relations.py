@@ -1,5 +1,6 @@
 """Attention to the source: by hand on planted patterns, and against the bridge's cache."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from interp.measures.relations import relation_scores, sink_corrected
+from interp.measures.relations import log_ratio, relation_scores, sink_corrected
 from interp.models.record import record
 
 
@@ -46,6 +47,13 @@ def test_by_hand(recorded):
     assert values(table, "sink_corrected") == pytest.approx([0.875, 0.875, 0.8, 0.2])
     assert values(table, "margin") == pytest.approx([0.6, 0.6, 0.3, -0.3])
     assert values(table, "cas") == pytest.approx([0.6, 0.6, 0.0, 0.0])
+
+
+def test_the_log_ratio_by_hand(recorded):
+    """.7 on the source over .1 on the distractor: log 7; nothing over nothing: 0."""
+    rows = [[0.2, 0.0, 0.7, 0.0, 0.0, 0.1], [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]] * 2
+    found = log_ratio(planted(recorded, rows))[:, 0, 1].tolist()
+    assert found == pytest.approx([math.log(7), 0.0] * 2, abs=1e-4)
 
 
 def test_a_positional_head_has_no_selectivity(recorded):

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from interp.effects import LOGIT_DIFFERENCE, Scope, sweep
-from interp.effects.direct import direct_logit_attribution
 from interp.hooks import (
     Edge,
     MLPs,
@@ -20,7 +19,9 @@ from interp.hooks import (
     uniform_pattern,
     value,
 )
-from interp.measures.battery import battery, repeats
+from interp.measures.battery import battery
+from interp.measures.repeats import repeats
+from interp.models.direct import direct_logit_attribution
 from interp.planted import NAMES
 from interp.validate import validate
 

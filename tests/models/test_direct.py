@@ -4,8 +4,9 @@ import pytest
 import torch
 from transformers import Gemma2Config, GPT2Config
 
-from interp.effects.direct import direct_logit_attribution
 from interp.models import load
+from interp.models.direct import direct_logit_attribution
+from interp.models.frozen_norm import FrozenNorm
 from interp.models.record import record
 from tests.conftest import save_tiny
 
@@ -105,8 +106,6 @@ def test_a_post_norm_refuses_by_its_layer(tmp_path, tokenizer, items):
 @pytest.mark.parametrize("width", [32, 33])
 def test_coordinates_that_are_zero_have_a_gain_too(width):
     """A norm's gain is its weight over its scale, whatever the states hold, even at zeros."""
-    from interp.effects.direct import _FrozenNorm
-
     generator = torch.Generator().manual_seed(0)
     states, written = torch.zeros(2, width), torch.randn(2, 3, width, generator=generator)
     states[:, :4] = torch.randn(2, 4, generator=generator)
@@ -118,5 +117,5 @@ def test_coordinates_that_are_zero_have_a_gain_too(width):
         scale = ((states - middle).square().mean(-1, keepdim=True) + 1e-5).sqrt()
         centred = written - written.mean(-1, keepdim=True) * centres
         with torch.no_grad():
-            given = _FrozenNorm(norm, states)(written)
+            given = FrozenNorm(norm, states[:, None])(written)
         assert torch.allclose(given, centred * weight / scale[:, None], atol=1e-4)
