@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from interp.encode import Batch
 from interp.models.model import Model
-from interp.models.record import first_tensor, record
+from interp.models.record import record
+from interp.models.template import first_tensor
 
 TOLERANCE = 1e-4
 ROUNDING = 1e-6
@@ -50,7 +51,7 @@ def direct_logit_attribution(model: Model, batch: Batch) -> Attribution:
     weight = anatomy.unembedding.weight
     assert isinstance(weight, Tensor)
     with torch.inference_mode():
-        recorded = record(model.plain, batch)
+        recorded = record(model.plain, batch, keep=("z",))
         final = watched.outputs[-1][rows, batch.query]
         through_norm = _FrozenNorm(anatomy.final_norm, final)
         direction = weight[batch.answer] - weight[batch.foil]
@@ -123,7 +124,7 @@ class _Watched:
         self.outputs: list[Tensor] = []
         self.projections: list[nn.Module] = []
         anatomy = model.plain.anatomy
-        z = record(model.plain, batch).z
+        z = record(model.plain, batch, keep=("z",)).z
         for layer, block in enumerate(anatomy.layers):
             merged = rearrange(z[layer], "item head pos d_head -> item pos (head d_head)")
             seen = _run_watched(model, batch, block)

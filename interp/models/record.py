@@ -1,103 +1,63 @@
-"""One intact run of a batch, with all that a later run of some of its rows needs."""
+"""One intact run of a batch, and what was asked for of it."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from interp.encode import Batch
-from interp.models.axes import Arguments, Axes, probe_axes, recording
 from interp.models.plain import Call, Plain, attend
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The intact run of a batch. Lists have one entry a layer.
+    """The intact run of a batch. Lists have one entry a layer, and none where it was not asked for.
 
     Attributes:
-        arguments: what each layer was called with; `axes` say where its items and rows are.
-        key, value: post-rotary, `[item, kv_head, pos, d_head]`.
+        value: `[item, kv_head, pos, d_head]`.
         z: each head's output before the output projection, `[item, head, pos, d_head]`.
         pattern: each head's attention at the item's query, `[item, head, key]`.
-        options: the further arguments of its attention, such as mask and bias.
         logits: at the query, as the model gives them.
     """
 
     batch: Batch
-    arguments: list[Arguments]
-    axes: list[list[Axes]]
-    key: list[Tensor]
     value: list[Tensor]
     z: list[Tensor]
     pattern: list[Tensor]
-    options: list[dict[str, Any]]
     logits: Float[Tensor, "item vocab"]
 
 
-def record(plain: Plain, batch: Batch) -> Record:
-    """Run a batch intact and keep what the engine needs.
+def record(plain: Plain, batch: Batch, *, keep: Collection[str] = ("pattern",)) -> Record:
+    """Run a batch intact and keep what is asked for; logits at the query always.
+
+    Args:
+        keep: of `"z"`, `"value"` and `"pattern"`.
 
     Raises:
-        ValueError: the model does not take items of equal length in one batch.
+        ValueError: the model has no head, so there are no logits, or nothing is of that name.
     """
-    key: list[Tensor] = []
-    value: list[Tensor] = []
-    z: list[Tensor] = []
-    pattern: list[Tensor] = []
-    options: list[dict[str, Any]] = []
+    kept: dict[str, list[Tensor]] = {"z": [], "value": [], "pattern": []}
+    unknown = sorted(set(keep) - set(kept))
+    if unknown:
+        raise ValueError(f"a record keeps {', '.join(kept)}, got {', '.join(unknown)}.")
     rows = torch.arange(len(batch))
 
-    def keep(call: Call) -> Tensor:
+    def keeping(call: Call) -> Tensor:
         def at_query(name: str, tensor: Tensor) -> Tensor:
-            if name == "pattern":
-                pattern.append(tensor[rows, :, batch.query].clone())
+            if name == "pattern" and "pattern" in keep:
+                kept["pattern"].append(tensor[rows, :, batch.query].clone())
             return tensor
 
-        given = attend(
-            Call(call.layer, call.query, call.key, call.value, {**call.options, "hook": at_query})
-        )
-        options.append(call.options)
-        key.append(call.key)
-        value.append(call.value)
-        z.append(given)
-        return given
+        z = attend(replace(call, options={**call.options, "hook": at_query}))
+        if "z" in keep:
+            kept["z"].append(z)
+        if "value" in keep:
+            kept["value"].append(call.value)
+        return z
 
-    final: list[Tensor] = []
-    handle = plain.anatomy.layers[-1].register_forward_hook(_keep_output(final))
-    try:
-        with (
-            torch.inference_mode(),
-            recording(plain.anatomy.layers) as arguments,
-            plain.attending(keep),
-        ):
-            plain.states(batch.ids)
-            logits = plain.readout(final[0][rows, batch.query], None)
-    finally:
-        handle.remove()
-    return Record(
-        batch=batch,
-        arguments=arguments,
-        axes=probe_axes(plain),
-        key=key,
-        value=value,
-        z=z,
-        pattern=pattern,
-        options=options,
-        logits=logits,
-    )
-
-
-def _keep_output(into: list[Tensor]) -> Any:
-    def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
-        into.append(first_tensor(output))
-
-    return keep
-
-
-def first_tensor(output: Any) -> Tensor:
-    """A block's output, which some families wrap in a tuple."""
-    tensor = output[0] if isinstance(output, tuple) else output
-    assert isinstance(tensor, Tensor)
-    return tensor
+    with torch.inference_mode(), plain.attending(keeping):
+        final = plain.last_block(batch.ids)
+        logits = plain.readout(final[rows, batch.query], None).cpu()
+    return Record(batch=batch, logits=logits, **kept)
