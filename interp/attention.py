@@ -72,15 +72,10 @@ def attention(
     ungrouped = "batch kv_head (group query) ... -> batch (kv_head group) query ..."
     scores = rearrange(query, grouped, kv_head=n_kv_heads) @ key.mT
     scores = rearrange(scores.mul_(scale), ungrouped, query=n_query)
-    if softcap is not None:
-        scores = softcap * torch.tanh(scores / softcap)
-    if bias is not None:
-        scores = scores + bias.to(scores.dtype)
-    if mask is not None:
-        scores = torch.where(mask, scores, -inf)
-    scores = _hooked(hook, "scores", scores)
+    scores = _hooked(hook, "scores", masked(scores, softcap=softcap, bias=bias, mask=mask))
 
-    pattern = _hooked(hook, "pattern", _pattern(scores, sinks))
+    of_head = None if sinks is None else sinks[:, None, None]
+    pattern = _hooked(hook, "pattern", pattern_of(scores, of_head))
     z = rearrange(pattern, grouped, kv_head=n_kv_heads) @ value
     return _hooked(hook, "z", rearrange(z, ungrouped, query=n_query))
 
@@ -112,9 +107,25 @@ def causal_mask(
     return is_open[None, None]
 
 
-def _pattern(
-    scores: Float[Tensor, "batch head query key"], sinks: Float[Tensor, " head"] | None
-) -> Float[Tensor, "batch head query key"]:
+def masked(
+    scores: Float[Tensor, "*rows key"],
+    *,
+    softcap: float | None = None,
+    bias: Float[Tensor, "*#rows #key"] | None = None,
+    mask: Bool[Tensor, "*#rows #key"] | None = None,
+) -> Float[Tensor, "*rows key"]:
+    """Scaled scores, capped, biased, and −inf where the mask forbids, in this order."""
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    if bias is not None:
+        scores = scores + bias.to(scores.dtype)
+    return scores if mask is None else torch.where(mask, scores, -inf)
+
+
+def pattern_of(
+    scores: Float[Tensor, "*rows key"], sinks: Float[Tensor, "*#rows 1"] | None = None
+) -> Float[Tensor, "*rows key"]:
+    """The softmax over keys; 0 in a row in which every key is closed."""
     pattern = _softmax(scores, sinks)
     # The rare case is looked for in one column: to guard every row would cost a quarter of the
     # whole computation. A NaN that came in with the scores stays a NaN.
@@ -126,12 +137,12 @@ def _pattern(
 
 
 def _softmax(
-    scores: Float[Tensor, "batch head query key"], sinks: Float[Tensor, " head"] | None
-) -> Float[Tensor, "batch head query key"]:
+    scores: Float[Tensor, "*rows key"], sinks: Float[Tensor, "*#rows 1"] | None
+) -> Float[Tensor, "*rows key"]:
     wide = torch.promote_types(scores.dtype, torch.float32)
     if sinks is None:
         return scores.softmax(dim=-1, dtype=wide).to(scores.dtype)
-    sink_scores = sinks[:, None, None].expand(*scores.shape[:-1], 1)
+    sink_scores = sinks.expand(*scores.shape[:-1], 1)
     with_sink = torch.cat([scores, sink_scores], dim=-1).softmax(dim=-1, dtype=wide)
     return with_sink[..., :-1].to(scores.dtype)
 

@@ -20,7 +20,7 @@ def item_table(model: Model, batches: list[Batch], metric: Metric) -> pd.DataFra
     """One row an item: where it belongs, and the metric on it and on its counterfactual."""
     frames = []
     for batch in batches:
-        recorded = record(model.plain, batch)
+        recorded = record(model.plain, batch, keep=())
         frames.append(
             pd.DataFrame(
                 {
@@ -42,8 +42,8 @@ def item_table(model: Model, batches: list[Batch], metric: Metric) -> pd.DataFra
 def noise_floor(model: Model, batch: Batch, metric: Metric) -> float:
     """How far the metric moves when the same items stand in another order, in its own unit."""
     order = torch.arange(len(batch)).flip(0)
-    one = intact_metric(record(model.plain, batch), metric)
-    other = intact_metric(record(model.plain, batch.reordered(order)), metric)
+    one = intact_metric(record(model.plain, batch, keep=()), metric)
+    other = intact_metric(record(model.plain, batch.reordered(order), keep=()), metric)
     return float((one[order] - other).abs().max())
 
 

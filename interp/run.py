@@ -15,8 +15,9 @@ import pandas as pd
 from interp.behaviour import behaviour, cells, item_table, noise_floor
 from interp.contrast import Thresholds, by_template, league, observations, verdicts
 from interp.effects.check import Check, check_against_loop
-from interp.effects.engine import ROWS_A_BATCH, sweep
+from interp.effects.engine import sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
+from interp.effects.pieces import ROWS_A_BATCH
 from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.heads import Head
@@ -99,7 +100,8 @@ def measure(
     batches = model.encode(kept)
     kept_items = all_items[all_items["template_id"].isin(passing)].reset_index(drop=True)
     scores = pd.concat(
-        [relation_scores(record(model.plain, batch)) for batch in batches], ignore_index=True
+        [relation_scores(record(model.plain, batch, keep=("pattern",))) for batch in batches],
+        ignore_index=True,
     )
     scopes = _scopes(batches)
     check = check_against_loop(model, batches[0], scopes=scopes)

@@ -47,7 +47,7 @@ def measured(model: Model, batch: Batch) -> pd.DataFrame:
     `direct` and `norm` are undefined (NaN) where heads do not add up in the model.
     """
     check_against_loop(model, batch, heads=model.heads)
-    recorded = record(model.plain, batch)
+    recorded = record(model.plain, batch, keep=("z", "value", "pattern"))
     scores, effects = relation_scores(recorded), sweep(model, [batch])
     data = observations(scores, effects, item_table(model, [batch], LOGIT_DIFFERENCE))
     table = verdicts(data, Thresholds(), seed=0, chance=chance([batch]))

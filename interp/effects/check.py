@@ -5,19 +5,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from interp.effects.engine import ablated_logits
-from interp.effects.metrics import Metric
+from interp.effects.ascent import ascend
+from interp.effects.baselines import Baseline, Resample
+from interp.effects.pieces import ROWS_A_BATCH
 from interp.effects.plain_loop import looped_logits
-from interp.effects.scopes import Scope
+from interp.effects.scopes import TIERS, AnyScope
+from interp.effects.work import prepare
 from interp.encode import Batch
 from interp.guards import attached_hooks
 from interp.heads import Head
 from interp.models.model import Model
-from interp.models.record import record
+from interp.models.routes import route
 
 TOLERANCE = 1e-5
-_ALL_LOGITS = Metric("all_logits", lambda logits, answer, foil: logits[:, 0])
+_RESAMPLE = Resample()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,8 @@ class Check:
 
     heads: list[str]
     scopes: list[str]
+    baseline: str
+    route: str
     n_items: int
     largest_difference: float
     largest_logit: float
@@ -36,7 +42,8 @@ def check_against_loop(
     batch: Batch,
     *,
     heads: Sequence[Head] | None = None,
-    scopes: Sequence[Scope] = tuple(Scope),
+    scopes: Sequence[AnyScope] = TIERS,
+    baseline: Baseline = _RESAMPLE,
     n_items: int = 2,
 ) -> Check:
     """Compare ablated heads with `run_with_hooks`, all logits at the query of the first items.
@@ -57,33 +64,51 @@ def check_against_loop(
         )
     heads = _spread(model) if heads is None else list(heads)
     few = batch.first(n_items)
-    recorded = record(model.plain, few)
-    items = torch.arange(len(few))
     largest_difference = largest_logit = 0.0
     for scope in scopes:
-        for head in heads:
-            number = torch.full_like(items, head.head)
-            ours, _, _ = ablated_logits(
-                model, recorded, scope, layer=head.layer, head=number, items=items,
-                metric=_ALL_LOGITS,
-            )  # fmt: skip
-            theirs = looped_logits(model, few, head, scope)
-            largest_difference = max(largest_difference, (ours - theirs).abs().max().item())
-            largest_logit = max(largest_logit, theirs.abs().max().item())
+        ours = ablated_logits(model, few, heads, scope, baseline)
+        for head, found in zip(heads, ours, strict=True):
+            expected = looped_logits(model, few, [head], scope, baseline)
+            largest_difference = max(largest_difference, (found - expected).abs().max().item())
+            largest_logit = max(largest_logit, expected.abs().max().item())
     check = Check(
         heads=[head.label for head in heads],
         scopes=[str(scope) for scope in scopes],
+        baseline=baseline.name,
+        route=str(route(model.plain)),
         n_items=len(few),
         largest_difference=largest_difference,
         largest_logit=largest_logit,
     )
-    if largest_difference > TOLERANCE * largest_logit:
+    if not largest_difference <= TOLERANCE * largest_logit:
         raise ArithmeticError(
             f"the engine differs from the plain loop by {largest_difference:.2g} logits (largest "
             f"logit {largest_logit:.3g}, allowed {TOLERANCE:g} of it) on heads "
             f"{', '.join(check.heads)}; its effects for this model cannot be trusted."
         )
     return check
+
+
+def ablated_logits(
+    model: Model,
+    batch: Batch,
+    heads: Sequence[Head],
+    scope: AnyScope,
+    baseline: Baseline,
+) -> Float[Tensor, "head item vocab"]:
+    """All logits at the query with each head removed in turn, by the engine."""
+    sets = torch.zeros(len(heads), model.n_layers, model.n_heads, dtype=torch.bool)
+    for number, head in enumerate(heads):
+        sets[number, head.layer, head.head] = True
+    items = torch.arange(len(batch))
+    shares = route(model.plain).shares_prefixes
+    work = prepare(
+        model.plain, batch, scope, baseline, items, shares=shares, rows_a_batch=ROWS_A_BATCH
+    )
+    states, _ = ascend(work, sets, rows_a_batch=ROWS_A_BATCH)
+    with torch.inference_mode():
+        logits = model.plain.readout(states.flatten(0, 1), None).cpu()
+    return logits.view(len(heads), len(batch), -1)
 
 
 def _spread(model: Model) -> list[Head]:

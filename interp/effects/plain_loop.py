@@ -1,5 +1,10 @@
-"""The plain way: one hooked forward a head, through TransformerLens. The engine's reference."""
+"""The plain way: one hooked forward a head, through TransformerLens. The engine's reference.
 
+Nothing of the engine is in it: whole batches run through the bridge, and what stands instead of a
+head's output is taken from the bridge's own cache.
+"""
+
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -7,13 +12,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from interp.effects.scopes import Scope
+from interp.effects.baselines import Baseline, Mean, PositionMean, Renormalised
+from interp.effects.scopes import AnyScope, edge_keys, edited_positions, is_edge
 from interp.encode import Batch
 from interp.heads import Head
 from interp.models.model import Model
 
 
-def replace_head(
+def replace_heads(
     z: Float[Tensor, "item pos head d_head"],
     hook: Any,
     *,
@@ -25,41 +31,86 @@ def replace_head(
 
 
 def looped_logits(
-    model: Model, batch: Batch, head: Head | None, scope: Scope
+    model: Model,
+    batch: Batch,
+    heads: Sequence[Head],
+    scope: AnyScope,
+    baseline: Baseline,
 ) -> Float[Tensor, "item vocab"]:
-    """Logits at the query with one head removed, by `run_with_hooks` on the whole batch.
+    """Logits at the query with heads removed together, by `run_with_hooks` on the whole batch.
 
-    With `head` None nothing is replaced, and the logits are those of a forward without hooks to
-    the last bit.
+    With no head nothing is replaced, and the logits are those of a forward without hooks to the
+    last bit. On an edge, heads of one layer only.
+
+    Raises:
+        ValueError: heads of several layers on an edge.
     """
-    bridge = model.bridge
-    layer = 0 if head is None else head.layer
-    names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("z", "v", "pattern")}
+    if is_edge(scope) and len({head.layer for head in heads}) > 1:
+        raise ValueError("the plain loop removes edges of one layer at a time.")
+    layers = sorted({head.layer for head in heads}) or [0]
+    places = edited_positions(scope, batch)
+    hooks = []
     with torch.inference_mode():
-        _, cache = bridge.run_with_cache(batch.ids, names_filter=list(names.values()))
-        z = cache[names["z"]]
-        replacement = z[batch.donor]
-        if scope is Scope.EDGE:
-            replacement = z + _edge_change(cache[names["pattern"]], cache[names["v"]], batch)
-        where = torch.zeros(z.shape[:3], dtype=torch.bool)
-        if head is not None and scope is Scope.EVERYWHERE:
-            where[:, :, head.head] = True
-        elif head is not None:
-            where[torch.arange(len(batch)), batch.query, head.head] = True
-        hook = partial(replace_head, replacement=replacement, where=where)
-        logits: Tensor = bridge.run_with_hooks(batch.ids, fwd_hooks=[(names["z"], hook)])
+        for layer in layers:
+            cache = _Cached(model, batch, layer)
+            replacement = _replacement(cache, batch, scope, baseline, layer)
+            where = torch.zeros(cache.z.shape[:3], dtype=torch.bool)
+            for head in heads:
+                if head.layer == layer:
+                    where[:, :, head.head] = places
+            hook = partial(replace_heads, replacement=replacement, where=where)
+            hooks.append((f"blocks.{layer}.attn.hook_z", hook))
+        logits: Tensor = model.bridge.run_with_hooks(batch.ids, fwd_hooks=hooks)
     return logits[torch.arange(len(batch)), batch.query]
 
 
-def _edge_change(
-    pattern: Float[Tensor, "item head query key"],
-    value: Float[Tensor, "item key kv_head d_head"],
-    batch: Batch,
+class _Cached:
+    """One layer of the bridge's intact run; values as many as there are query heads."""
+
+    def __init__(self, model: Model, batch: Batch, layer: int) -> None:
+        names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("z", "v", "pattern")}
+        _, cache = model.bridge.run_with_cache(batch.ids, names_filter=list(names.values()))
+        self.z: Float[Tensor, "item pos head d_head"] = cache[names["z"]]
+        self.pattern: Float[Tensor, "item head query key"] = cache[names["pattern"]]
+        value: Float[Tensor, "item key kv_head d_head"] = cache[names["v"]]
+        self.value = value.repeat_interleave(self.z.shape[2] // value.shape[2], dim=2)
+
+
+def _replacement(
+    cache: _Cached, batch: Batch, scope: AnyScope, baseline: Baseline, layer: int
+) -> Float[Tensor, "item pos head d_head"]:
+    donor = baseline.donors(batch)
+    if is_edge(scope):
+        return _edge(cache, edge_keys(scope, batch), donor, baseline)
+    if donor is not None:
+        return cache.z[donor]
+    if isinstance(baseline, Mean):
+        return baseline.z[layer].expand_as(cache.z)
+    if isinstance(baseline, PositionMean):
+        length = batch.ids.shape[1]
+        rows = [baseline.row_of[item.template_id, length] for item in batch.items]
+        return torch.stack([baseline.z[layer][row : row + length] for row in rows])
+    return torch.zeros_like(cache.z)
+
+
+def _edge(
+    cache: _Cached,
+    keys: Bool[Tensor, "item pos"],
+    donor: Tensor | None,
+    baseline: Baseline,
+) -> Float[Tensor, "item pos head d_head"]:
+    """z without what it takes over the edge, with the donor's there instead, or renormalised."""
+    on_edge = keys[:, None, None, :]
+    if isinstance(baseline, Renormalised):
+        left = torch.where(on_edge, 0.0, cache.pattern)
+        return _mixed(left / left.sum(-1, keepdim=True).clamp(min=1e-30), cache.value)
+    without = cache.z - _mixed(cache.pattern * on_edge, cache.value)
+    if donor is None:
+        return without
+    return without + _mixed(cache.pattern[donor] * on_edge, cache.value[donor])
+
+
+def _mixed(
+    pattern: Float[Tensor, "item head query key"], value: Float[Tensor, "item key head d_head"]
 ) -> Float[Tensor, "item query head d_head"]:
-    """What a query takes over the edge in the counterfactual run, less what it takes here."""
-    value = value.repeat_interleave(pattern.shape[1] // value.shape[2], dim=2)
-    weights = pattern * batch.edge[:, None, None, :]
-    other = pattern[batch.donor] * batch.edge[:, None, None, :]
-    given = torch.einsum("ihqk,ikhd->iqhd", weights, value)
-    taken = torch.einsum("ihqk,ikhd->iqhd", other, value[batch.donor])
-    return taken - given
+    return torch.einsum("ihqk,ikhd->iqhd", pattern, value)

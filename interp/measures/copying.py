@@ -12,8 +12,8 @@ from interp.models.embedding import effective_embedding, embedding
 from interp.models.frozen_norm import FrozenNorm
 from interp.models.head_maps import head_maps
 from interp.models.plain import Plain
-from interp.models.record import first_tensor
 from interp.models.stream import streams
+from interp.models.template import first_tensor
 from interp.models.undefined import UndefinedError
 
 N_BEST = 5

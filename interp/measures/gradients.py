@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from interp.measures.measure import Measure, at_source
-from interp.models.record import Record, last_states
+from interp.models.record import Record
 from interp.models.undefined import UndefinedError
 
 
@@ -77,7 +77,7 @@ def _logits(record: Record) -> Float[Tensor, "item vocab"]:
     if plain.anatomy.head is not None:
         logits: Tensor = plain(batch.ids).logits[rows, batch.query]
         return logits
-    return plain.readout(last_states(plain, batch.ids)[rows, batch.query], None)
+    return plain.readout(plain.last_block(batch.ids)[rows, batch.query], None)
 
 
 ATTENTION_GRADIENT = Measure(

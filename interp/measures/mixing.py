@@ -83,7 +83,7 @@ def _parts(record: Record, *, with_norm: bool) -> Iterator[Float[Tensor, "item k
         value = shared_out(record.value[layer], len(stream.output))
         weighted = record.pattern[layer][..., None] * value
         parts = torch.einsum("ihkd,hdm->ikm", weighted, stream.output)
-        stays = record.entering(layer)[rows, query]
+        stays = record.entering[layer][rows, query]
         parts[rows, query] += stays
         if with_norm:
             whole = parts.sum(1) + stream.bias

@@ -10,7 +10,6 @@ from interp.measures.battery import read_patterns
 from interp.measures.repeats import words
 from interp.models.model import Model
 from interp.models.plain import Plain
-from interp.models.record import last_states
 
 _ASKED = " The secret words are"
 
@@ -140,6 +139,6 @@ def _likeliest(
 ) -> Int[Tensor, "item place"]:
     """The likeliest token after each of some places; the others are not unembedded."""
     with torch.inference_mode():
-        states = last_states(plain, ids)[:, places]
+        states = plain.last_block(ids)[:, places]
         logits = plain.readout(states.flatten(0, 1), None)
     return logits.argmax(-1).view(states.shape[:2])

@@ -30,9 +30,8 @@ def value_zeroing(record: Record) -> Float[Tensor, "item layer head"]:
     All of the source is zeroed together. Of the layer.
     """
     n_heads = record.z[0].shape[1]
-    turned = [_turned(record, layer, torch.ones(1, n_heads)) for layer in range(len(record.z))]
-    turns = torch.stack(turned, dim=1).expand(-1, -1, n_heads)
-    return where(record.batch.source.any(1), turns)
+    turned = _turned(record, torch.ones(1, n_heads))
+    return where(record.batch.source.any(1), turned.expand(-1, -1, n_heads))
 
 
 def head_value_zeroing(record: Record) -> Float[Tensor, "item layer head"]:
@@ -41,30 +40,35 @@ def head_value_zeroing(record: Record) -> Float[Tensor, "item layer head"]:
     Query heads that share a kv head are still zeroed one at a time.
     """
     n_heads = record.z[0].shape[1]
-    turned = [_turned(record, layer, torch.eye(n_heads)) for layer in range(len(record.z))]
-    return where(record.batch.source.any(1), torch.stack(turned, dim=1))
+    return where(record.batch.source.any(1), _turned(record, torch.eye(n_heads)))
 
 
 def _turned(
+    record: Record, zeroed: Float[Tensor, "variant head"]
+) -> Float[Tensor, "item layer variant"]:
+    """How far each layer's output turns when a variant's heads are zeroed at the source."""
+    turned = [_turned_in(record, layer, zeroed) for layer in range(len(record.z))]
+    return torch.stack(turned, dim=1)
+
+
+def _turned_in(
     record: Record, layer: int, zeroed: Float[Tensor, "variant head"]
 ) -> Float[Tensor, "item variant"]:
-    """How far the layer's output turns when the heads of each variant are zeroed at the source."""
-    batch = record.batch
-    n_items, n_variants, start = len(batch), len(zeroed), int(batch.query.min())
-    rows, query = torch.arange(n_items), batch.query - start
-    z = record.z[layer][:, :, start:]
+    batch, z = record.batch, record.z[layer]
+    rows = torch.arange(len(batch))
     value = shared_out(record.value[layer], z.shape[1])
     weights = record.pattern[layer] * batch.source[:, None]
     from_source = torch.einsum("ihk,ihkd->ihd", weights, value)
-    edited = z[:, None].repeat(1, n_variants, 1, 1, 1)
-    edited[rows, :, :, query] -= zeroed[None, :, :, None] * from_source[:, None]
-    # The intact rows go through the same computation, so that what turns nothing gives 0.
-    both = torch.cat([z, edited.flatten(0, 1)])
-    items = torch.cat([rows, rows.repeat_interleave(n_variants)])
-    output = block_output(record, layer, both, items=items, start=start)
-    intact, edited = output[:n_items], output[n_items:]
-    after = edited.view(n_items, n_variants, *edited.shape[1:])[rows, :, query]
-    return moved(intact[rows, query][:, None].expand_as(after), after)
+
+    def at_query(removed: Float[Tensor, " head"]) -> Float[Tensor, "item d_model"]:
+        edited = z.clone()
+        edited[rows, :, batch.query] -= removed[:, None] * from_source
+        return block_output(record, layer, edited)[rows, batch.query]
+
+    # the intact rows go through the same computation, so that what turns nothing gives 0
+    after = torch.stack([at_query(removed) for removed in zeroed], dim=1)
+    intact = at_query(torch.zeros_like(zeroed[0]))
+    return moved(intact[:, None].expand_as(after), after)
 
 
 VALUE_ZEROING = Measure(

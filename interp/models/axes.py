@@ -1,7 +1,8 @@
 """Which axes of a layer's arguments are items, and which are rows: probed, not guessed.
 
 The model is run at two batch sizes and two lengths. An axis that follows the batch size holds
-items; the first axis that follows the length holds rows (a mask has a second one, for keys).
+items; one that follows the length holds rows. What follows the length twice is a mask: queries and
+keys.
 """
 
 from collections.abc import Iterator
@@ -9,11 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+from jaxtyping import Int
 from torch import Tensor, nn
 from torch.utils import _pytree
-
-from interp.models.plain import Plain
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,8 @@ class Arguments:
 class Axes:
     """Where one argument has its items and its rows; None where it has neither.
 
-    Each item takes up `block` places of its axis: more than one where heads lie beside items.
+    Each item takes up `block` places of its axis: more than one where heads lie beside items. A
+    mask, which follows the length twice, is left whole: `row` is None.
     """
 
     item: int | None
@@ -58,44 +58,32 @@ def recording(layers: tuple[nn.Module, ...]) -> Iterator[list[Arguments]]:
             handle.remove()
 
 
-def probe_axes(plain: Plain) -> list[list[Axes]]:
-    """For each layer and each of its arguments, where items and rows are."""
-    small, wide, long = (_calls(plain, *shape) for shape in ((2, 5), (3, 5), (2, 7)))
-    return [
-        [_axes(*leaves) for leaves in zip(a.leaves, b.leaves, c.leaves, strict=True)]
-        for a, b, c in zip(small, wide, long, strict=True)
-    ]
+def probe_axes(small: Arguments, wide: Arguments, long: Arguments) -> list[Axes]:
+    """Axes of one layer's arguments, from calls with another batch size and another length."""
+    return [_axes(*leaves) for leaves in zip(small.leaves, wide.leaves, long.leaves, strict=True)]
 
 
-def select(leaf: Any, axes: Axes, *, items: Tensor, rows: slice) -> Any:
-    """An argument for other items (which may repeat) and fewer rows."""
+def at_rows(leaf: Any, axes: Axes, *, rows: Int[Tensor, " row"] | None, n_lanes: int) -> Any:
+    """An argument of one item, for as many items, at other rows (all when None)."""
     if not isinstance(leaf, Tensor):
         return leaf
-    if axes.row is not None:
-        leaf = leaf[(slice(None),) * axes.row + (rows,)]
-    if axes.item is not None and leaf.shape[axes.item] > 1:
-        blocks = leaf.unflatten(axes.item, (-1, axes.block))
-        leaf = blocks.index_select(axes.item, items).flatten(axes.item, axes.item + 1)
-    return leaf
-
-
-def _calls(plain: Plain, n_items: int, length: int) -> list[Arguments]:
-    ids = torch.arange(length).expand(n_items, length).to(plain.module.device)
-    with torch.inference_mode(), recording(plain.anatomy.layers) as calls:
-        plain.states(ids)
-    return calls
+    if axes.row is not None and rows is not None:
+        leaf = leaf.index_select(axes.row, rows)
+    if axes.item is None or n_lanes == 1:
+        return leaf
+    if axes.block == 1:
+        return leaf.expand(*(n_lanes if axis == axes.item else -1 for axis in range(leaf.ndim)))
+    return leaf.repeat(*(n_lanes if axis == axes.item else 1 for axis in range(leaf.ndim)))
 
 
 def _axes(small: Any, wide: Any, long: Any) -> Axes:
     if not isinstance(small, Tensor):
         return Axes(item=None, row=None)
-    item, row = _first_change(small, wide), _first_change(small, long)
+    items, rows = _changes(small, wide), _changes(small, long)
+    item = items[0] if items else None
     block = 1 if item is None else wide.shape[item] - small.shape[item]  # of the one item more
-    return Axes(item=item, row=row, block=block)
+    return Axes(item=item, row=rows[0] if len(rows) == 1 else None, block=block)
 
 
-def _first_change(one: Tensor, other: Tensor) -> int | None:
-    changes = [
-        axis for axis, (a, b) in enumerate(zip(one.shape, other.shape, strict=True)) if a != b
-    ]
-    return changes[0] if changes else None
+def _changes(one: Tensor, other: Tensor) -> list[int]:
+    return [axis for axis, (a, b) in enumerate(zip(one.shape, other.shape, strict=True)) if a != b]

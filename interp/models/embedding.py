@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from interp.models.plain import Call, Plain
-from interp.models.record import first_tensor
+from interp.models.template import first_tensor
 from interp.models.undefined import UndefinedError
 
 N_AT_ONCE = 4096

@@ -109,6 +109,20 @@ class Plain:
         """Run the blocks for their hooks, without padding, and compute no logits."""
         self.module.base_model(input_ids=ids, use_cache=False)
 
+    def last_block(self, ids: Int[Tensor, "item pos"]) -> Float[Tensor, "item pos d_model"]:
+        """The last block's output, without padding and logits."""
+        given: list[Tensor] = []
+
+        def keep(module: nn.Module, inputs: Any, output: Any) -> None:
+            given.append(output[0] if isinstance(output, tuple) else output)
+
+        handle = self.anatomy.layers[-1].register_forward_hook(keep)
+        try:
+            self.states(ids.to(self.module.device))
+        finally:
+            handle.remove()
+        return given[0]
+
     def allowed(
         self,
         ids: Int[Tensor, "item pos"],

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from interp.contrast import head_effects
-from interp.effects import LOGIT_DIFFERENCE, Metric, Scope, sweep
+from interp.effects import LOGIT_DIFFERENCE, TIERS, Metric, Resample, Scope, sweep, work
 from interp.effects.check import check_against_loop
 from interp.effects.plain_loop import looped_logits
 from interp.heads import Head
@@ -35,11 +35,11 @@ def edited(effects, scope, head):
     return rows["edited"].to_numpy()
 
 
-@pytest.mark.parametrize("scope", list(Scope))
+@pytest.mark.parametrize("scope", TIERS)
 def test_every_head_equals_the_plain_loop(tiny, batch, effects, scope):
     """One hooked forward a head, through TransformerLens, on the whole batch."""
     for head in tiny.heads:
-        logits = looped_logits(tiny, batch, head, scope)
+        logits = looped_logits(tiny, batch, [head], scope, Resample())
         assert edited(effects, str(scope), head) == pytest.approx(
             value(logits, batch), abs=1e-5 * logits.abs().max().item()
         )
@@ -96,11 +96,11 @@ def test_intact_and_corrupt_are_those_of_forwards_without_edits(tiny, batch, eff
     )
 
 
-@pytest.mark.parametrize("scope", list(Scope))
+@pytest.mark.parametrize("scope", TIERS)
 def test_ablating_nothing_on_the_plain_loop_is_bit_identical(tiny, batch, scope):
     with torch.inference_mode():
         intact = tiny.bridge(batch.ids)[:, -1]
-    assert torch.equal(looped_logits(tiny, batch, None, scope), intact)
+    assert torch.equal(looped_logits(tiny, batch, [], scope, Resample()), intact)
 
 
 def test_resample_from_the_item_itself_changes_nothing(tiny, batch):
@@ -119,7 +119,7 @@ def test_the_table_has_one_row_an_observation(tiny, batch, effects):
 
 @pytest.mark.parametrize("rows_a_batch", [1, 7, 10_000])
 def test_effects_do_not_depend_on_the_rows_a_batch(tiny, batch, effects, monkeypatch, rows_a_batch):
-    monkeypatch.setattr("interp.effects.engine.ROWS_A_BATCH", rows_a_batch)
+    monkeypatch.setattr("interp.effects.pieces.ROWS_A_BATCH", rows_a_batch)
     again = sweep(tiny, [batch])
     assert again["edited"].to_numpy() == pytest.approx(effects["edited"].to_numpy(), abs=1e-4)
 
@@ -159,7 +159,7 @@ def probability(logits, answer, foil):
 
 def test_ones_own_metric_sees_the_whole_vocabulary(tiny, batch):
     found = sweep(tiny, [batch], metric=probability, scopes=[Scope.QUERY], heads=[Head(3, 2)])
-    logits = looped_logits(tiny, batch, Head(3, 2), Scope.QUERY)
+    logits = looped_logits(tiny, batch, [Head(3, 2)], Scope.QUERY, Resample())
     expected = logits.softmax(-1)[torch.arange(len(batch)), batch.answer]
     assert set(found["metric"]) == {"probability"}
     assert found["edited"].to_numpy() == pytest.approx(expected.numpy(), abs=1e-6)
@@ -236,11 +236,14 @@ def test_hooks_of_ones_own_survive_and_are_named(tiny, batch):
         tiny.bridge.reset_hooks()
 
 
-def test_the_check_catches_rows_that_were_not_recomputed(tiny, batch, monkeypatch):
-    """An edit that reaches too few rows leaves the intact run right, and the ablated one wrong."""
-    monkeypatch.setattr(
-        "interp.effects.engine.first_row", lambda record, scope, is_causal: batch.ids.shape[1] - 1
-    )
+def test_the_check_catches_a_set_of_rows_that_is_not_closed(tiny, batch, monkeypatch):
+    """Rows that see an edited one and are not computed again leave the intact run right."""
+    whole = work._reached
+
+    def only_the_last(marked, grown):
+        return whole(marked, grown) & (grown.depth == marked.shape[1] - 1)
+
+    monkeypatch.setattr("interp.effects.work._reached", only_the_last)
     with pytest.raises(ArithmeticError, match="the engine differs from the plain loop by"):
         check_against_loop(tiny, batch, scopes=[Scope.EVERYWHERE])
 

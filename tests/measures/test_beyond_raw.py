@@ -21,8 +21,9 @@ from interp.measures.zeroing import head_value_zeroing, moved, value_zeroing
 from interp.models.families import small_model
 from interp.models.frozen_norm import FrozenNorm
 from interp.models.plain import Plain
-from interp.models.record import first_tensor, record
+from interp.models.record import record
 from interp.models.stream import streams
+from interp.models.template import first_tensor
 from interp.models.undefined import UndefinedError
 from tests.measures.conftest import ADDING, OTHERS, bare_batch, recorded_family
 from tests.models.conftest import BY_NAME

@@ -37,7 +37,7 @@ def test_parts_sum_to_the_logit_difference(name, items, request):
 def test_a_llama_head_by_its_weights(tiny, items):
     """z through the head's own rows of W_O, the norm's gain over its scale, and the unembedding."""
     (batch,) = tiny.encode(items)
-    module, kept = tiny.plain.module, record(tiny.plain, batch)
+    module, kept = tiny.plain.module, record(tiny.plain, batch, keep=("z",))
     before_norm = []
     handle = module.model.norm.register_forward_pre_hook(
         lambda _, args: before_norm.append(args[0])
@@ -59,7 +59,7 @@ def test_a_llama_head_by_its_weights(tiny, items):
 def test_a_gpt2_head_alone_is_what_its_rows_write(gpt2, items):
     """The final layer norm at its intact scale is linear: centre, divide, multiply."""
     (batch,) = gpt2.encode(items)
-    module, kept = gpt2.plain.module, record(gpt2.plain, batch)
+    module, kept = gpt2.plain.module, record(gpt2.plain, batch, keep=("z",))
     before_norm = []
     handle = module.transformer.ln_f.register_forward_pre_hook(
         lambda _, args: before_norm.append(args[0])

@@ -7,8 +7,8 @@ from torch import nn
 from interp.models.families import small_ids
 from interp.models.frozen_norm import FrozenNorm
 from interp.models.plain import attend
-from interp.models.record import first_tensor
 from interp.models.stream import _stream, streams
+from interp.models.template import first_tensor
 from interp.models.undefined import UndefinedError
 from tests.models.conftest import RUNNING, each, plain_of
 
