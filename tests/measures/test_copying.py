@@ -98,7 +98,7 @@ def test_raises_by_hand():
 
 
 def test_empirical_copying_is_that_of_the_heads_whole_logits():
-    """Another route: each head's output through its columns, all logits, place after place."""
+    """Another route: each head's output through its columns, all logits, place by place."""
     plain = plain_of("llama, grouped")
     ids = torch.tensor([[1, 5, 9, 14, 22, 30]])
     z, patterns = [], []

@@ -1,0 +1,148 @@
+"""What a score must beat: even attention, labels exchanged, a fixed offset, an untrained model."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from interp.encode import Batch
+from interp.heads import Head
+from interp.measures.measure import Measure
+from interp.models.model import Model
+from interp.models.random_init import random_init
+from interp.models.record import Record, record
+
+CONTROLS = (
+    "measured",
+    "label swap",
+    "even",
+    "fixed offset",
+    "random init",
+    "random init, embeddings kept",
+)
+
+
+def even(record: Record) -> Record:
+    """The record as if each query attended evenly to all keys it may, the sink left out."""
+    batch, rows = record.batch, torch.arange(len(record.batch))
+    pattern = []
+    for layer, allowed in zip(record.pattern, record.plain.allowed(batch.ids), strict=True):
+        keys = allowed[rows, :, batch.query] & ~batch.special[:, None]
+        shares = keys / keys.sum(-1, keepdim=True).clamp(min=1)
+        pattern.append(shares.to(layer).expand_as(layer))
+    return replace(record, pattern=pattern)
+
+
+def swapped(record: Record) -> Record:
+    """The record with source and distractors exchanged: what the role of the source is worth."""
+    batch = record.batch
+    return replace(record, batch=replace(batch, source=batch.distractor, distractor=batch.source))
+
+
+def every_second_pair(batches: Sequence[Batch]) -> Bool[np.ndarray, " item"]:
+    """Marks the items to choose on: both directions of every second pair, in order of names."""
+    pairs = np.array([item.pair_id for batch in batches for item in batch.items])
+    return np.isin(pairs, np.unique(pairs)[::2])
+
+
+def offset_level(batches: Sequence[Batch], chooses: Bool[np.ndarray, " item"]) -> float:
+    """How often the source stands at the one best distance, chosen on other items, 0 to 1.
+
+    It is what a head would score that always attends so far back. Distances are in tokens.
+
+    Raises:
+        ValueError: there are no items to choose on, or none to count on.
+    """
+    if chooses.all() or not chooses.any():
+        raise ValueError(
+            f"a control is chosen on some items and counted on others, got {int(chooses.sum())} of "
+            f"{len(chooses)} to choose on; give two pairs or more."
+        )
+    longest = max(batch.ids.shape[1] for batch in batches)
+    hits = np.zeros((len(chooses), 2 * longest))
+    start = 0
+    for batch in batches:
+        item, place = batch.source.nonzero(as_tuple=True)
+        offset = batch.query[item] - place
+        hits[start + item.numpy(), longest + offset.numpy()] = 1
+        start += len(batch)
+    best = int(hits[chooses].mean(axis=0).argmax())
+    return float(hits[~chooses, best].mean())
+
+
+def controls(
+    model: Model, batches: Sequence[Batch], measure: Measure, *, n_seeds: int
+) -> pd.DataFrame:
+    """The best head by a measure, and what it must beat; a row a control, in `CONTROLS`.
+
+    The head is chosen on every second pair and its mean taken on the others. `value` is in the
+    unit of the measure; `head` says whose it is, where it is a head's. `even` is what attention
+    spread over all visible keys gives the same head. `fixed offset` is for shares of attention, and
+    NaN for other measures. A random model has its own best head chosen likewise, and the value is
+    the mean over `n_seeds`.
+
+    Raises:
+        ValueError: fewer than two pairs.
+    """
+    chooses = every_second_pair(batches)
+    offset = offset_level(batches, chooses)
+    records = [record(model.plain, batch) for batch in batches]
+    scores = _scores(records, measure)
+    head = _best(scores, chooses)
+
+    def mean_of(changed: Sequence[Record]) -> float:
+        return _mean(_scores(changed, measure), head, chooses)
+
+    is_share = measure.league == "pattern only" and measure.chance == "even"
+    random, kept = (
+        _random(model, batches, measure, chooses, n_seeds, keep) for keep in (False, True)
+    )
+    values = (
+        _mean(scores, head, chooses),
+        mean_of([swapped(each) for each in records]),
+        mean_of([even(each) for each in records]),
+        offset if is_share else float("nan"),
+        random,
+        kept,
+    )
+    heads = [head.label] * 3 + [""] * 3
+    return pd.DataFrame(
+        {"measure": measure.name, "control": CONTROLS, "head": heads, "value": values}
+    )
+
+
+def _random(
+    model: Model,
+    batches: Sequence[Batch],
+    measure: Measure,
+    chooses: Bool[np.ndarray, " item"],
+    n_seeds: int,
+    keep_embeddings: bool,
+) -> float:
+    values = []
+    for seed in range(n_seeds):
+        plain = random_init(model, seed=seed, keep_embeddings=keep_embeddings).plain
+        scores = _scores([record(plain, batch) for batch in batches], measure)
+        values.append(_mean(scores, _best(scores, chooses), chooses))
+    return float(np.mean(values))
+
+
+def _scores(records: Sequence[Record], measure: Measure) -> Float[np.ndarray, "item layer head"]:
+    parts: list[Tensor] = [measure.of(each) for each in records]
+    return torch.cat(parts).double().numpy()
+
+
+def _best(scores: Float[np.ndarray, "item layer head"], chooses: Bool[np.ndarray, " item"]) -> Head:
+    means = np.nanmean(scores[chooses], axis=0)
+    layer, head = np.unravel_index(int(np.nanargmax(means)), means.shape)
+    return Head(int(layer), int(head))
+
+
+def _mean(
+    scores: Float[np.ndarray, "item layer head"], head: Head, chooses: Bool[np.ndarray, " item"]
+) -> float:
+    return float(np.nanmean(scores[~chooses, head.layer, head.head]))
