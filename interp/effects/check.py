@@ -95,8 +95,8 @@ def ablated_logits(
     heads: Sequence[Head],
     scope: AnyScope,
     baseline: Baseline,
-) -> Float[Tensor, "head item vocab"]:
-    """All logits at the query with each head removed in turn, by the engine."""
+) -> Float[Tensor, "head item column"]:
+    """All logits at the query (last states without a head), each head removed in turn."""
     sets = torch.zeros(len(heads), model.n_layers, model.n_heads, dtype=torch.bool)
     for number, head in enumerate(heads):
         sets[number, head.layer, head.head] = True
@@ -106,6 +106,8 @@ def ablated_logits(
         model.plain, batch, scope, baseline, items, shares=shares, rows_a_batch=ROWS_A_BATCH
     )
     states, _ = ascend(work, sets, rows_a_batch=ROWS_A_BATCH)
+    if model.plain.anatomy.unembedding is None:
+        return states.cpu()
     with torch.inference_mode():
         logits = model.plain.readout(states.flatten(0, 1), None).cpu()
     return logits.view(len(heads), len(batch), -1)

@@ -16,6 +16,7 @@ from interp.effects.baselines import Baseline, Mean, PositionMean, Renormalised
 from interp.effects.scopes import AnyScope, edge_keys, edited_positions, is_edge
 from interp.encode import Batch
 from interp.heads import Head
+from interp.models.bridge import logits_of
 from interp.models.model import Model
 
 
@@ -36,32 +37,64 @@ def looped_logits(
     heads: Sequence[Head],
     scope: AnyScope,
     baseline: Baseline,
-) -> Float[Tensor, "item vocab"]:
-    """Logits at the query with heads removed together, by `run_with_hooks` on the whole batch.
+) -> Float[Tensor, "item column"]:
+    """Logits at the query with heads removed together (see `Looped`)."""
+    return Looped(model, batch, scope, baseline, [head.layer for head in heads]).logits(heads)
 
-    With no head nothing is replaced, and the logits are those of a forward without hooks to the
-    last bit. On an edge, heads of one layer only.
 
-    Raises:
-        ValueError: heads of several layers on an edge.
+class Looped:
+    """A batch on which heads are removed by `run_with_hooks`, all of it, one forward at a time.
+
+    Args:
+        layers: those whose heads will be removed; what is put in is made once, from one cache.
     """
-    if is_edge(scope) and len({head.layer for head in heads}) > 1:
-        raise ValueError("the plain loop removes edges of one layer at a time.")
-    layers = sorted({head.layer for head in heads}) or [0]
-    places = edited_positions(scope, batch)
-    hooks = []
-    with torch.inference_mode():
-        for layer in layers:
+
+    def __init__(
+        self,
+        model: Model,
+        batch: Batch,
+        scope: AnyScope,
+        baseline: Baseline,
+        layers: Sequence[int],
+    ) -> None:
+        self.model, self.batch = model, batch
+        self._scope = scope
+        self._places = edited_positions(scope, batch)
+        self._instead: dict[int, Tensor] = {}
+        self.giving: dict[str, Tensor] = {}
+        for layer in sorted(set(layers)):
             cache = _Cached(model, batch, layer)
-            replacement = _replacement(cache, batch, scope, baseline, layer)
-            where = torch.zeros(cache.z.shape[:3], dtype=torch.bool)
+            self._instead[layer] = _replacement(cache, batch, scope, baseline, layer)
+            self.giving[_point(layer)] = self._instead[layer]
+
+    def logits(self, heads: Sequence[Head]) -> Float[Tensor, "item column"]:
+        """Logits at the query with heads removed together; last states where there is no head.
+
+        With no head nothing is replaced, and they are those of a forward without hooks to the last
+        bit.
+
+        Raises:
+            ValueError: edges of heads in several layers.
+        """
+        layers = sorted({head.layer for head in heads})
+        if is_edge(self._scope) and len(layers) > 1:
+            raise ValueError("the plain loop removes edges of one layer at a time.")
+        hooks = []
+        for layer in layers or sorted(self._instead)[:1]:
+            instead = self._instead[layer]
+            where = torch.zeros(instead.shape[:3], dtype=torch.bool)
             for head in heads:
                 if head.layer == layer:
-                    where[:, :, head.head] = places
-            hook = partial(replace_heads, replacement=replacement, where=where)
-            hooks.append((f"blocks.{layer}.attn.hook_z", hook))
-        logits: Tensor = model.bridge.run_with_hooks(batch.ids, fwd_hooks=hooks)
-    return logits[torch.arange(len(batch)), batch.query]
+                    where[:, :, head.head] = self._places
+            hooks.append((_point(layer), partial(replace_heads, replacement=instead, where=where)))
+        with torch.inference_mode():
+            output = self.model.bridge.run_with_hooks(self.batch.ids, fwd_hooks=hooks)
+        given = output if isinstance(output, Tensor) else logits_of(output)
+        return given[torch.arange(len(self.batch)), self.batch.query]
+
+
+def _point(layer: int) -> str:
+    return f"blocks.{layer}.attn.hook_z"
 
 
 class _Cached:
@@ -69,7 +102,8 @@ class _Cached:
 
     def __init__(self, model: Model, batch: Batch, layer: int) -> None:
         names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("z", "v", "pattern")}
-        _, cache = model.bridge.run_with_cache(batch.ids, names_filter=list(names.values()))
+        with torch.inference_mode():
+            _, cache = model.bridge.run_with_cache(batch.ids, names_filter=list(names.values()))
         self.z: Float[Tensor, "item pos head d_head"] = cache[names["z"]]
         self.pattern: Float[Tensor, "item head query key"] = cache[names["pattern"]]
         value: Float[Tensor, "item key kv_head d_head"] = cache[names["v"]]

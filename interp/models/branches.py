@@ -60,21 +60,21 @@ class Branches:
             self._attend(cut, call, template, stored[number] if stored else None, over)
             for number, cut in enumerate(self.cuts)
         ]
-        together = parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
-        return together.index_select(2, self.place)
+        together = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+        return together.index_select(1, self.place).transpose(1, 2)
 
     def _attend(
         self, cut: _Cut, call: Call, template: Template, stored: Stored | None, over: Over | None
-    ) -> Float[Tensor, "variant head row_of_slice d_head"]:
+    ) -> Float[Tensor, "variant row_of_slice head d_head"]:
         n_variants, n_kv_heads = len(call.query), call.key.shape[1]
         n_own, n_queries = cut.own.shape[1], cut.rows.shape[1]
         query = rearrange(
             _taken(call.query, cut.rows),
-            "variant (kv group) block query d -> kv block variant (group query) d",
+            "variant block query (kv group) d -> kv block variant (group query) d",
             kv=n_kv_heads,
         )
         key, value = (
-            _taken(part, cut.own).permute(1, 2, 0, 3, 4) for part in (call.key, call.value)
+            _taken(part, cut.own).permute(3, 1, 0, 2, 4) for part in (call.key, call.value)
         )
         scores = query @ key.mT
         if stored is not None:
@@ -99,7 +99,7 @@ class Branches:
             z = z + torch.unflatten(shared, 2, (n_variants, -1))
         return rearrange(
             z,
-            "kv block variant (group query) d -> variant (kv group) (block query) d",
+            "kv block variant (group query) d -> variant (block query) (kv group) d",
             query=n_queries,
         )
 
@@ -132,8 +132,10 @@ def branches(
 
 def _taken(
     part: Float[Tensor, "variant head row d"], places: Int[Tensor, "block place"]
-) -> Float[Tensor, "variant head block place d"]:
-    return torch.unflatten(part.index_select(2, places.flatten()), 2, tuple(places.shape))
+) -> Float[Tensor, "variant block place head d"]:
+    """Rows of each block; heads of a row lie side by side in memory, so whole rows are copied."""
+    by_row = part.transpose(1, 2)
+    return torch.unflatten(by_row.index_select(1, places.flatten()), 1, tuple(places.shape))
 
 
 def _tables(cut: _Cut, template: Template, layer: int, n_kv_heads: int) -> dict[str, Tensor | None]:
