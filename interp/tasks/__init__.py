@@ -3,11 +3,11 @@
 from typing import Any
 
 from interp.items import Corruption, Item
-from interp.tasks import agreement, coreference, long_range
+from interp.tasks import agreement, coreference, far, long_range
 from interp.tasks.check import check
 from interp.tasks.family import Family, named
 from interp.tasks.jsonl import pairs, read_pairs
-from interp.tokens import text_tokens
+from interp.tokens import text_ids
 
 __all__ = ["NAMES", "build", "check", "families", "pairs", "read_pairs"]
 
@@ -18,6 +18,7 @@ _FAMILIES: tuple[Family, ...] = (
     *agreement.FAMILIES,
     *coreference.FAMILIES,
     *long_range.FAMILIES,
+    *far.FAMILIES,
 )
 
 
@@ -65,7 +66,7 @@ def build(
 
 def _check_one_word_flip(item: Item, tokenizer: Any) -> None:
     clean, corrupt = (
-        text_tokens(text, tokenizer)[0] for text in (item.clean_text, item.corrupt_text)
+        text_ids(text, tokenizer) for text in (item.clean_text, item.corrupt_text)
     )
     n_different = sum(one != other for one, other in zip(clean, corrupt, strict=True))
     if n_different != 1:

@@ -1,0 +1,161 @@
+"""Sentences at a distance: a pronoun, a verb or a last word, far from what decides it."""
+
+from typing import Any
+
+from interp.tasks.distance import FarPair, FarWording, Side
+from interp.tasks.lexicon import MIN_FORMS, Record, Text, load, single_token
+from interp.tasks.turns import SPLITS, dealt, halves
+
+_NUMBERS = ("singular", "plural")
+_GENDERS = ("masculine", "feminine")
+
+
+class FlipWording(FarWording):
+    """A wording whose tail has the slot flip: the pronoun of a man, then that of a woman."""
+
+    flip: tuple[Text, Text]
+
+
+class Ends(Record):
+    """What decides the last word of a sentence, and the word."""
+
+    countries: tuple[tuple[str, str], ...]
+    wordings: tuple[FarWording, FarWording, FarWording, FarWording]
+
+
+class _Names(Record):
+    men: tuple[str, ...]
+    women: tuple[str, ...]
+    pronouns: Any
+    causes: Any
+
+
+class _Subjects(Record):
+    verbs: tuple[tuple[str, str], ...]
+    nouns: tuple[tuple[str, str], ...]
+    wordings: Any
+
+
+def coreference_pairs(
+    wordings: tuple[FlipWording, ...], tokenizer: Any, n_pairs: int, seed: int
+) -> list[FarPair]:
+    """A man and a woman, filler without names and pronouns, and a pronoun that means one of them.
+
+    The answer is the name. Balanced: wording and order of the names.
+    """
+    names = load("coreference.toml", _Names)
+    men = halves(names.men, tokenizer, slot="men")
+    women = halves(names.women, tokenizer, slot="women")
+    pairs: list[FarPair] = []
+    for index in range(n_pairs):
+        split, turn = index % 2, index // 2
+        (man,) = dealt(men[split], 1, turn, key=f"{seed}.men")
+        (woman,) = dealt(women[split], 1, turn, key=f"{seed}.women")
+        wording = wordings[2 * split + turn % 2]
+        man_first = turn // 2 % 2 == 0
+        first, second = (man, woman) if man_first else (woman, man)
+        words = {"name1": first, "name2": second}
+        order = "man first" if man_first else "woman first"
+        sides = [
+            Side(
+                words={**words, "flip": wording.flip[gender]},
+                source="name1" if (gender == 0) == man_first else "name2",
+                distractors=("name2" if (gender == 0) == man_first else "name1",),
+                answer=(man, woman)[gender],
+                labels={
+                    "order": order,
+                    "source_gender": _GENDERS[gender],
+                    "source_slot": "first" if (gender == 0) == man_first else "second",
+                },
+            )
+            for gender in (0, 1)
+        ]
+        pairs.append(
+            FarPair(
+                pair_id=f"far_coreference.{index:04d}",
+                wording=wording,
+                split=SPLITS[split],
+                clusters=(f"man:{man}", f"woman:{woman}"),
+                clean=sides[0],
+                corrupt=sides[1],
+                nearest="name2",
+                stream=f"{seed}.far_coreference.{index}",
+                relations={"pronoun": "flip"},
+            )
+        )
+    return pairs
+
+
+def agreement_pairs(
+    wordings: tuple[FarWording, ...], tokenizer: Any, n_pairs: int, seed: int
+) -> list[FarPair]:
+    """A subject, a parenthesis without people, and its verb; the subject's number flips."""
+    lexicon = load("agreement.toml", _Subjects)
+    nouns = halves(lexicon.nouns, tokenizer, slot="nouns")
+    verbs = single_token(lexicon.verbs, tokenizer, slot="verbs", at_least=MIN_FORMS)
+    pairs: list[FarPair] = []
+    for index in range(n_pairs):
+        split, turn = index % 2, index // 2
+        (noun,) = dealt(nouns[split], 1, turn, key=f"{seed}.nouns")
+        # a noun keeps its wording and its filler when its turn comes again, with another verb
+        place = sorted(nouns[split]).index(noun)
+        (verb,) = dealt(verbs, 1, turn, key=f"{seed}.verbs")
+        clean, corrupt = (
+            Side(
+                words={"noun": noun[number]},
+                source="noun",
+                distractors=(),
+                answer=verb[number],
+                labels={"source_number": _NUMBERS[number]},
+            )
+            for number in (0, 1)
+        )
+        pairs.append(
+            FarPair(
+                pair_id=f"far_agreement.{index:04d}",
+                wording=wordings[2 * split + place % 2],
+                split=SPLITS[split],
+                clusters=(f"noun:{noun[0]}",),
+                clean=clean,
+                corrupt=corrupt,
+                nearest="noun",
+                stream=f"{seed}.far_agreement.{noun[0]}",
+            )
+        )
+    return pairs
+
+
+def end_pairs(data: Ends, tokenizer: Any, n_pairs: int, seed: int) -> list[FarPair]:
+    """A sentence that begins with a country and ends with its capital; the country flips.
+
+    The filler is that of the wording, whatever the country.
+    """
+    countries = halves(data.countries, tokenizer, slot="countries")
+    pairs: list[FarPair] = []
+    for index in range(n_pairs):
+        split, turn = index % 2, index // 2
+        wording = data.wordings[2 * split + turn % 2]
+        one, other = dealt(countries[split], 2, turn, key=f"{seed}.countries")
+        clean, corrupt = (
+            Side(
+                words={"country": country},
+                source="country",
+                distractors=(),
+                answer=capital,
+                labels={},
+            )
+            for country, capital in (one, other)
+        )
+        pairs.append(
+            FarPair(
+                pair_id=f"sentence_end.{index:04d}",
+                wording=wording,
+                split=SPLITS[split],
+                clusters=(f"country1:{one[0]}", f"country2:{other[0]}"),
+                clean=clean,
+                corrupt=corrupt,
+                nearest="country",
+                stream=f"{seed}.sentence_end.{wording.id}",
+            )
+        )
+    return pairs
