@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from interp.tasks.design import crossed
 from interp.tasks.distance import FarPair, FarWording, Side
 from interp.tasks.lexicon import MIN_FORMS, Record, Text, load, single_token
-from interp.tasks.turns import SPLITS, dealt, halves
+from interp.tasks.turns import SPLITS, halves, shuffled
 
 _NUMBERS = ("singular", "plural")
 _GENDERS = ("masculine", "feminine")
@@ -46,13 +47,17 @@ def coreference_pairs(
     names = load("coreference.toml", _Names)
     men = halves(names.men, tokenizer, slot="men")
     women = halves(names.women, tokenizer, slot="women")
+    couples = [
+        crossed(shuffled(men[split], f"{seed}.men"), shuffled(women[split], f"{seed}.women"), n_pairs)
+        for split in (0, 1)
+    ]
     pairs: list[FarPair] = []
     for index in range(n_pairs):
         split, turn = index % 2, index // 2
-        (man,) = dealt(men[split], 1, turn, key=f"{seed}.men")
-        (woman,) = dealt(women[split], 1, turn, key=f"{seed}.women")
-        wording = wordings[2 * split + turn % 2]
-        man_first = turn // 2 % 2 == 0
+        man, woman = couples[split][turn]
+        rounds = turn // len(men[split])
+        wording = wordings[2 * split + (turn + rounds) % 2]
+        man_first = (turn // 2 + rounds // 2) % 2 == 0
         first, second = (man, woman) if man_first else (woman, man)
         words = {"name1": first, "name2": second}
         order = "man first" if man_first else "woman first"
@@ -96,10 +101,10 @@ def agreement_pairs(
     pairs: list[FarPair] = []
     for index in range(n_pairs):
         split, turn = index % 2, index // 2
-        (noun,) = dealt(nouns[split], 1, turn, key=f"{seed}.nouns")
         # a noun keeps its wording and its filler when its turn comes again, with another verb
-        place = sorted(nouns[split]).index(noun)
-        (verb,) = dealt(verbs, 1, turn, key=f"{seed}.verbs")
+        rounds, place = divmod(turn, len(nouns[split]))
+        noun = shuffled(nouns[split], f"{seed}.nouns")[place]
+        verb = shuffled(verbs, f"{seed}.verbs")[(place // 2 + rounds) % len(verbs)]
         clean, corrupt = (
             Side(
                 words={"noun": noun[number]},
@@ -131,18 +136,20 @@ def end_pairs(data: Ends, tokenizer: Any, n_pairs: int, seed: int) -> list[FarPa
     The filler is that of the wording, whatever the country.
     """
     countries = halves(data.countries, tokenizer, slot="countries")
+    orders = [shuffled(countries[split], f"{seed}.countries") for split in (0, 1)]
     pairs: list[FarPair] = []
     for index in range(n_pairs):
         split, turn = index % 2, index // 2
-        wording = data.wordings[2 * split + turn % 2]
-        one, other = dealt(countries[split], 2, turn, key=f"{seed}.countries")
+        rounds = turn // len(countries[split])
+        wording = data.wordings[2 * split + (turn + rounds) % 2]
+        one, other = crossed(orders[split], orders[split], turn + 1)[turn]
         clean, corrupt = (
             Side(
                 words={"country": country},
                 source="country",
                 distractors=(),
                 answer=capital,
-                labels={},
+                labels={"source": "country"},
             )
             for country, capital in (one, other)
         )
