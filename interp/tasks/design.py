@@ -1,7 +1,7 @@
 """Balanced designs: which cell of the design, and which lexemes, each pair gets."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import combinations, product
 from random import Random
 from typing import Any, TypeVar
@@ -71,3 +71,18 @@ class Deck:
         dealt = sorted(rest, key=self._used.__getitem__)[:n]
         self._used.update([*dealt, *beside])
         return dealt
+
+
+def spread(cells: Sequence[Hashable], words: Sequence[First], rng: Random) -> list[First]:
+    """A word for each cell: all used evenly, and none twice in a cell while others can be."""
+    order = list(range(len(words)))
+    used: Counter[int] = Counter()
+    used_in: Counter[tuple[Hashable, int]] = Counter()
+    chosen = []
+    for cell in cells:
+        rng.shuffle(order)
+        word = min(order, key=lambda word, cell=cell: (used_in[cell, word], used[word]))
+        used[word] += 1
+        used_in[cell, word] += 1
+        chosen.append(words[word])
+    return chosen
