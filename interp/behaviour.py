@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 
 from interp.contrast import cluster_labels
 from interp.effects.engine import corrupt_metric, intact_metric
@@ -16,7 +16,7 @@ from interp.items import Item
 from interp.models.model import Model
 from interp.models.record import record
 from interp.models.trie import last_logits
-from interp.stats import Clusters, gate, mean_interval
+from interp.stats import Clusters, Gate, gate, mean_interval
 from interp.tokens import text_ids
 
 LEAST_CLUSTERS = 8
@@ -57,7 +57,7 @@ def answer_table(model: Model, items: Sequence[Item]) -> pd.DataFrame:
             prompts.append(ids[text][: len(ids[text]) if end is None else len(before) + end + 1])
             columns.append(answers)
     logits = last_logits(model.plain, prompts, torch.tensor(columns))
-    difference = (logits[:, 0] - logits[:, 1]).unflatten(0, (len(items), 2))
+    difference = (logits[:, 0] - logits[:, 1]).reshape(len(items), 2)
     n_tokens = [len(ids[item.clean_text]) for item in items]
     return _item_frame(items, n_tokens, difference[:, 0], difference[:, 1])
 
@@ -109,7 +109,7 @@ def behaviour(items: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for template, group in items.groupby("template_id", sort=True):
         contrast = (group["clean"] - group["corrupt"]).to_numpy(float)
-        result = gate(contrast, cluster_labels(group), group["pair_id"].to_numpy(str))
+        result = _gate(contrast, cluster_labels(group), group["pair_id"].to_numpy(str))
         of_pair = pd.Series(contrast).groupby(group["pair_id"].to_numpy()).mean()
         rows.append(
             {
@@ -128,6 +128,23 @@ def behaviour(items: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _gate(
+    contrast: Float[np.ndarray, " item"], clusters: Clusters, pairs: Shaped[np.ndarray, " item"]
+) -> Gate:
+    """The gate; without an interval, and not passed, where one lexical frame is in every pair."""
+    if all(len(np.unique(way)) > 1 for way in clusters):
+        return gate(contrast, clusters, pairs)
+    nothing = float("nan")
+    return Gate(
+        mean=float(contrast.mean()),
+        low=nothing,
+        high=nothing,
+        p_value=nothing,
+        n_clusters=1,
+        reason="all pairs share a lexical frame, so nothing is known of others.",
+    )
 
 
 def cells(items: pd.DataFrame) -> pd.DataFrame:

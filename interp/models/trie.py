@@ -114,8 +114,8 @@ def _run(
     """Run the stretches of some nodes, equally long, in one batch; then what follows."""
     running = DynamicCache() if cache is None else cache.of([node.row for node in nodes])
     ids = torch.tensor([node.stretch for node in nodes], device=plain.module.device)
-    for part in ids.split(_STRETCH, dim=1):
-        last = _advance(plain, part, running)
+    for start in range(0, ids.shape[1], _STRETCH):
+        last = _advance(plain, ids[:, start : start + _STRETCH], running)
     children: list[_Node] = []
     for row, node in enumerate(nodes):
         n_run = node.n_run + ids.shape[1]

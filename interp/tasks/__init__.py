@@ -65,9 +65,7 @@ def build(
 
 
 def _check_one_word_flip(item: Item, tokenizer: Any) -> None:
-    clean, corrupt = (
-        text_ids(text, tokenizer) for text in (item.clean_text, item.corrupt_text)
-    )
+    clean, corrupt = (text_ids(text, tokenizer) for text in (item.clean_text, item.corrupt_text))
     n_different = sum(one != other for one, other in zip(clean, corrupt, strict=True))
     if n_different != 1:
         raise ValueError(

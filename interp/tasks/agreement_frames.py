@@ -86,7 +86,9 @@ def _joined_pairs(
     for (frame, verb, second, joined), (noun, attractor) in zip(
         cells, crossed(nouns, nouns, n_pairs), strict=True
     ):
-        other = (1 - second, joined) if corruption is Corruption.DISTRACTOR else (second, 1 - joined)
+        other = (
+            (1 - second, joined) if corruption is Corruption.DISTRACTOR else (second, 1 - joined)
+        )
         prompts = [
             _joined_prompt(frame, verb, noun, attractor, second=number, is_joined=bool(is_joined))
             for number, is_joined in ((second, joined), other)

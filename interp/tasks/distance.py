@@ -121,7 +121,7 @@ def _between(pair: FarPair, distance: int, filler: Filler) -> str:
             return between
         n_filler += missing
     raise ValueError(
-        f'no filler puts {distance} tokens between source and query of the wording '
+        f"no filler puts {distance} tokens between source and query of the wording "
         f'"{pair.wording.id}" with this tokenizer; change its punctuation.'
     )
 

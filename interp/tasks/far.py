@@ -16,6 +16,7 @@ from interp.tasks.far_sentences import (
     end_pairs,
 )
 from interp.tasks.filler import Filler
+from interp.tasks.frames import Halves
 from interp.tasks.lexicon import Record, load
 
 Kind = Literal[
@@ -40,6 +41,7 @@ KINDS: dict[Kind, Corruption] = {
 
 
 class _Data(Record):
+    words: Halves[str]
     repeat: Lists
     induction_gap: Lists
     recall: Lists
@@ -69,7 +71,7 @@ def _generate(
     filler = Filler.load(pool, tokenizer)
     return [
         item
-        for pair in _pairs(kind, data, filler, tokenizer, n_pairs, seed)
+        for pair in _pairs(kind, data, tokenizer, n_pairs, seed)
         for item in at_distance(
             pair, distance, mode, filler, corruption=corruption, front=f"{seed}.front"
         )
@@ -79,9 +81,7 @@ def _generate(
 _LISTS = ("repeat", "induction_gap", "recall", "needle")
 
 
-def _pairs(
-    kind: Kind, data: _Data, filler: Filler, tokenizer: Any, n_pairs: int, seed: int
-) -> list[FarPair]:
+def _pairs(kind: Kind, data: _Data, tokenizer: Any, n_pairs: int, seed: int) -> list[FarPair]:
     match kind:
         case "far_agreement":
             return agreement_pairs(data.far_agreement, tokenizer, n_pairs, seed)
@@ -90,7 +90,7 @@ def _pairs(
         case "sentence_end":
             return end_pairs(data.sentence_end, tokenizer, n_pairs, seed)
         case _:
-            return list_pairs(kind, getattr(data, kind), filler, tokenizer, n_pairs, seed)
+            return list_pairs(kind, getattr(data, kind), data.words, tokenizer, n_pairs, seed)
 
 
 FAMILIES = tuple(

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from interp.tasks.distance import FarPair, FarWording, Side
-from interp.tasks.filler import Filler
-from interp.tasks.lexicon import MIN_LEXEMES, Record, load
-from interp.tasks.turns import SPLITS, dealt, halves
+from interp.tasks.frames import SPLITS, Halves
+from interp.tasks.lexicon import MIN_LEXEMES, Record
+from interp.tasks.turns import dealt
 
 N_CONTEXTS = 32
 """A second question is put to a context only when this many have had their first."""
@@ -17,25 +17,15 @@ _ENTRIES = ("2", "0", "1")  # the nearest to the query first
 class Lists(Record):
     """One family of `data/distances.toml`: wordings with slots cue0 to cue2, answer0 to answer2.
 
-    Where cues and answers are `"words"`, both come from the words of `data/long_range.toml`, as do
-    the `others`, further slots of the head.
+    Where it has no cues and answers of its own, both are random words, as are the `others`,
+    further slots of the head.
     """
 
     filler: Literal["weather", "haystack"]
-    cues: Literal["words"] | tuple[str, ...]
-    answers: Literal["words"] | tuple[str, ...]
+    cues: Halves[str] | None = None
+    answers: Halves[str] | None = None
     others: tuple[str, ...] = ()
     wordings: tuple[FarWording, FarWording, FarWording, FarWording]
-
-
-class _Words(Record):
-    text: str
-    words: tuple[str, ...]
-
-
-class _LongRange(Record):
-    repeat: _Words
-    recall: Any
 
 
 class _Slots(NamedTuple):
@@ -43,23 +33,23 @@ class _Slots(NamedTuple):
 
     name: str
     roles: tuple[str, ...]
-    by_split: tuple[list[str], list[str]]
+    by_split: list[list[str]]
 
 
 def list_pairs(
-    name: str, data: Lists, filler: Filler, tokenizer: Any, n_pairs: int, seed: int
+    name: str, data: Lists, words: Halves[str], tokenizer: Any, n_pairs: int, seed: int
 ) -> list[FarPair]:
     """Pairs that differ in the cue that is asked: the last of the list, or an earlier one.
 
     Pairs are dealt to the splits in turn, and lexemes to the slots, so that each has each role of
     its split equally often.
     """
-    slots = _slots(data, filler, tokenizer)
+    slots = _slots(data, words, tokenizer)
     pairs: list[FarPair] = []
     for index in range(n_pairs):
         context, question = _turn(index)
         split, turn = context % 2, context // 2
-        words = {
+        filled = {
             role: word
             for lexicon in slots
             for role, word in zip(
@@ -76,9 +66,9 @@ def list_pairs(
                 pair_id=f"{name}.{index:04d}",
                 wording=data.wordings[2 * split + turn % 2],
                 split=SPLITS[split],
-                clusters=(f"near:{words['cue2']}", f"far:{words[f'cue{far}']}"),
-                clean=_side(words, far, "2", "first"),
-                corrupt=_side(words, "2", far, "second"),
+                clusters=(f"near:{filled['cue2']}", f"far:{filled[f'cue{far}']}"),
+                clean=_side(filled, far, "2", "first"),
+                corrupt=_side(filled, "2", far, "second"),
                 nearest="answer2",
                 stream=f"{seed}.{name}.{context}",
             )
@@ -93,26 +83,23 @@ def _turn(index: int) -> tuple[int, int]:
     return rounds * N_CONTEXTS + context, question
 
 
-def _slots(data: Lists, filler: Filler, tokenizer: Any) -> list[_Slots]:
+def _slots(data: Lists, words: Halves[str], tokenizer: Any) -> list[_Slots]:
     cues = tuple(f"cue{entry}" for entry in _ENTRIES)
     answers = tuple(f"answer{entry}" for entry in _ENTRIES)
-    if data.cues == "words" or data.answers == "words":
-        lexicon = load("long_range.toml", _LongRange).repeat.words
-        lexica = [("words", lexicon, (*cues, *answers, *data.others))]
+    if data.cues is None or data.answers is None:
+        lexica = [("words", words, (*cues, *answers, *data.others))]
     else:
         lexica = [("cues", data.cues, cues), ("answers", data.answers, answers)]
     return [
         _Slots(
-            name=name,
-            roles=roles,
-            by_split=halves(
-                [word for word in words if word.lower() not in filler.words],
-                tokenizer,
-                slot=name,
-                at_least=max(MIN_LEXEMES, len(roles)),
-            ),
+            name,
+            roles,
+            [
+                lexicon.usable(split, tokenizer, slot=name, at_least=max(MIN_LEXEMES, len(roles)))
+                for split in SPLITS
+            ],
         )
-        for name, words, roles in lexica
+        for name, lexicon, roles in lexica
     ]
 
 

@@ -2,13 +2,17 @@
 
 from typing import Any
 
+from interp.tasks.choices import GENDERS
 from interp.tasks.design import crossed
 from interp.tasks.distance import FarPair, FarWording, Side
+from interp.tasks.features import Forms
+from interp.tasks.frames import SPLITS, Halves
 from interp.tasks.lexicon import MIN_FORMS, Record, Text, load, single_token
-from interp.tasks.turns import SPLITS, halves, shuffled
+from interp.tasks.turns import shuffled
 
 _NUMBERS = ("singular", "plural")
-_GENDERS = ("masculine", "feminine")
+_N_NOUNS = 16
+"""So many of a split, so that nouns come again, with the filler that they had, soon."""
 
 
 class FlipWording(FarWording):
@@ -20,21 +24,22 @@ class FlipWording(FarWording):
 class Ends(Record):
     """What decides the last word of a sentence, and the word."""
 
-    countries: tuple[tuple[str, str], ...]
+    countries: Halves[Forms]
     wordings: tuple[FarWording, FarWording, FarWording, FarWording]
 
 
-class _Names(Record):
-    men: tuple[str, ...]
-    women: tuple[str, ...]
-    pronouns: Any
-    causes: Any
+class _People(Record, extra="ignore"):
+    """Of `data/coreference_frames.toml`, what is used here."""
+
+    men: Halves[str]
+    women: Halves[str]
 
 
-class _Subjects(Record):
-    verbs: tuple[tuple[str, str], ...]
-    nouns: tuple[tuple[str, str], ...]
-    wordings: Any
+class _Subjects(Record, extra="ignore"):
+    """Of `data/agreement_frames.toml`, what is used here."""
+
+    verbs: tuple[Forms, ...]
+    nouns: Halves[Forms]
 
 
 def coreference_pairs(
@@ -44,13 +49,15 @@ def coreference_pairs(
 
     The answer is the name. Balanced: wording and order of the names.
     """
-    names = load("coreference.toml", _Names)
-    men = halves(names.men, tokenizer, slot="men")
-    women = halves(names.women, tokenizer, slot="women")
-    couples = [
-        crossed(shuffled(men[split], f"{seed}.men"), shuffled(women[split], f"{seed}.women"), n_pairs)
-        for split in (0, 1)
-    ]
+    names = load("coreference_frames.toml", _People)
+    men, women = (
+        [
+            shuffled(lexicon.usable(split, tokenizer, slot=slot), f"{seed}.{slot}")
+            for split in SPLITS
+        ]
+        for slot, lexicon in (("men", names.men), ("women", names.women))
+    )
+    couples = [crossed(men[split], women[split], n_pairs) for split in (0, 1)]
     pairs: list[FarPair] = []
     for index in range(n_pairs):
         split, turn = index % 2, index // 2
@@ -69,7 +76,7 @@ def coreference_pairs(
                 answer=(man, woman)[gender],
                 labels={
                     "order": order,
-                    "source_gender": _GENDERS[gender],
+                    "source_gender": GENDERS[gender],
                     "source_slot": "first" if (gender == 0) == man_first else "second",
                 },
             )
@@ -85,7 +92,7 @@ def coreference_pairs(
                 corrupt=sides[1],
                 nearest="name2",
                 stream=f"{seed}.far_coreference.{index}",
-                relations={"pronoun": "flip"},
+                relations={"antecedent": "flip"},
             )
         )
     return pairs
@@ -95,16 +102,21 @@ def agreement_pairs(
     wordings: tuple[FarWording, ...], tokenizer: Any, n_pairs: int, seed: int
 ) -> list[FarPair]:
     """A subject, a parenthesis without people, and its verb; the subject's number flips."""
-    lexicon = load("agreement.toml", _Subjects)
-    nouns = halves(lexicon.nouns, tokenizer, slot="nouns")
-    verbs = single_token(lexicon.verbs, tokenizer, slot="verbs", at_least=MIN_FORMS)
+    lexicon = load("agreement_frames.toml", _Subjects)
+    nouns = [
+        shuffled(lexicon.nouns.usable(split, tokenizer, slot="nouns"), f"{seed}.nouns")[:_N_NOUNS]
+        for split in SPLITS
+    ]
+    verbs = shuffled(
+        single_token(lexicon.verbs, tokenizer, slot="verbs", at_least=MIN_FORMS), f"{seed}.verbs"
+    )
     pairs: list[FarPair] = []
     for index in range(n_pairs):
         split, turn = index % 2, index // 2
         # a noun keeps its wording and its filler when its turn comes again, with another verb
         rounds, place = divmod(turn, len(nouns[split]))
-        noun = shuffled(nouns[split], f"{seed}.nouns")[place]
-        verb = shuffled(verbs, f"{seed}.verbs")[(place // 2 + rounds) % len(verbs)]
+        noun = nouns[split][place]
+        verb = verbs[(place // 2 + rounds) % len(verbs)]
         clean, corrupt = (
             Side(
                 words={"noun": noun[number]},
@@ -135,14 +147,16 @@ def end_pairs(data: Ends, tokenizer: Any, n_pairs: int, seed: int) -> list[FarPa
 
     The filler is that of the wording, whatever the country.
     """
-    countries = halves(data.countries, tokenizer, slot="countries")
-    orders = [shuffled(countries[split], f"{seed}.countries") for split in (0, 1)]
+    countries = [
+        shuffled(data.countries.usable(split, tokenizer, slot="countries"), f"{seed}.countries")
+        for split in SPLITS
+    ]
     pairs: list[FarPair] = []
     for index in range(n_pairs):
         split, turn = index % 2, index // 2
         rounds = turn // len(countries[split])
         wording = data.wordings[2 * split + (turn + rounds) % 2]
-        one, other = crossed(orders[split], orders[split], turn + 1)[turn]
+        one, other = crossed(countries[split], countries[split], turn + 1)[turn]
         clean, corrupt = (
             Side(
                 words={"country": country},

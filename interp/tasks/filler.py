@@ -36,12 +36,6 @@ class Filler:
         """The pool of that name, `"weather"` or `"haystack"`."""
         return cls(getattr(load("filler.toml", _Data), name), tokenizer)
 
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Every word that can stand in the filler, in lower case."""
-        parts = (*self.pool.subjects, *self.pool.verbs, *self.pool.ends, *self.pool.short)
-        return frozenset(word.strip(".").lower() for part in parts for word in part.split())
-
     def text(self, n_tokens: int, *, key: str, attempt: int = 0) -> str:
         """Sentences of `n_tokens` in all behind a full stop, each with its leading space.
 

@@ -2,28 +2,8 @@
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
-from interp.tasks.lexicon import MIN_LEXEMES, Lexeme, single_token
-
-SPLITS = ("discovery", "confirmation")
-
-
-def halves(
-    lexicon: Sequence[Lexeme], tokenizer: Any, *, slot: str, at_least: int = MIN_LEXEMES
-) -> tuple[list[Lexeme], list[Lexeme]]:
-    """The usable lexemes of the discovery split, and those of the confirmation split.
-
-    Every other lexeme belongs to the one, whatever the tokenizer and the seed.
-
-    Raises:
-        ValueError: fewer than `at_least` are left in one of them.
-    """
-    discovery, confirmation = (
-        single_token(lexicon[split::2], tokenizer, slot=f"{slot}, {name}", at_least=at_least)
-        for split, name in enumerate(SPLITS)
-    )
-    return discovery, confirmation
+from interp.tasks.lexicon import Lexeme
 
 
 def dealt(lexicon: Sequence[Lexeme], n_roles: int, turn: int, *, key: str) -> list[Lexeme]:
