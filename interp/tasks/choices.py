@@ -151,5 +151,7 @@ def _names_of(
         first, second = shuffled[key[0]], shuffled[key[1]]
         fresh = crossed(first, second, len(indices))
         for place, index in enumerate(indices):
-            chosen[index] = fresh[place // 2][:: (-1) ** place] if are_mirrored else fresh[place]
+            one, other = fresh[place // 2 if are_mirrored else place]
+            is_mirror = are_mirrored and place % 2 == 1
+            chosen[index] = (other, one) if is_mirror else (one, other)
     return [chosen[index] for index in range(len(cells))]

@@ -21,8 +21,8 @@ _CHOICES = {
     "transfer": _MEANT,
     "binding": _MEANT,
 }
-_SAME = ((0, 0), (1, 1))
-_DIFFERENT = ((0, 1), (1, 0))
+_SAME = [(0, 0), (1, 1)]
+_DIFFERENT = [(0, 1), (1, 0)]
 
 
 class _Data(Record):
@@ -83,7 +83,7 @@ def _choices(
 ) -> list[Item]:
     data = load("coreference_frames.toml", _Data)
     rng = Random(seed)
-    genders = (*_SAME, *_DIFFERENT)
+    genders = [*_SAME, *_DIFFERENT]
     if family == "name":
         genders = _SAME if corruption is Corruption.DISTRACTOR else _DIFFERENT
 
