@@ -16,7 +16,7 @@ from interp.tokens import continuation, text_tokens
 MIN_PAIRS = 64
 """Fewer pairs cannot fill the cells of a design, and are not held to its balance."""
 
-_ITEM = 1
+_ONE = 1
 _PAIR = 2
 _SHARE = 0.2
 _D = 0.1
@@ -37,19 +37,20 @@ class Finding(NamedTuple):
 def balance(items: Sequence[Item], tokenizer: Any) -> pd.DataFrame:
     """One row a rule and split (none: all items): `rule, split, worst, value, bound, holds`.
 
-    - `cells`: how far the count of a cell, a template and labels, is from the mean of its split,
-      in items; at most 1.
+    - `cells`: how far the number of pairs with an item in a cell, a template and labels, is from
+      the mean of its split; at most 1.
     - `answers`: how much more often a word is the answer than the foil, or less, in items; at most
       2, which is a pair.
     - `lexemes`: how far the count of a lexeme is from the mean of its slot in a split, as a share;
       at most a fifth, or a pair. Slots that differ in a number are one.
-    - `slot`: the p-value of χ² between the answer and the slot of the source; at least .05.
+    - `slot`: the p-value of χ² between the answer and the slot of the source; at least .05. It is
+      asked of closed classes, answers that all templates have.
     - `rank`: Cohen's d between the token ids of answers and foils, which are ranks of frequency
       where a vocabulary is sorted by merges; at most .1 either way.
     - `place`: the same between the positions of sources and distractors in a role flip.
     - `length`, `position`, `distance`: the same for the number of tokens, the position of the
-      source, and the tokens from it to the query, between items in which the one and the other
-      answer of a pair of answers is right.
+      source, and the tokens from it to the query, between items in which the one and the other of
+      two answers is right. They too are asked of closed classes.
     - `one split`: templates and lexemes that are in both splits; none.
 
     `worst` is the cell or word that is farthest off.
@@ -94,15 +95,16 @@ def _by_split(
 
 def _cells(items: Sequence[Item]) -> tuple[str, float, float]:
     """The cell farthest from the mean; every template is expected to have all its labels."""
-    counts = Counter((item.template_id, _labels(item)) for item in items)
+    in_cells = {(item.pair_id, item.template_id, _labels(item)) for item in items}
+    counts = Counter((template, cell) for _, template, cell in in_cells)
     labels: dict[tuple[str, ...], set[str]] = {}
     for item in items:
         labels.setdefault(tuple(sorted(item.labels)), set()).add(_labels(item))
     keys = {item.template_id: tuple(sorted(item.labels)) for item in items}
     cells = [(name, cell) for name, key in keys.items() for cell in sorted(labels[key])]
-    mean = len(items) / len(cells)
+    mean = len(in_cells) / len(cells)
     worst = max(cells, key=lambda cell: abs(counts[cell] - mean))
-    return ": ".join(worst), abs(counts[worst] - mean), _ITEM
+    return ": ".join(worst), abs(counts[worst] - mean), _ONE
 
 
 def _labels(item: Item) -> str:
@@ -134,11 +136,10 @@ def _kind(slot: str) -> str:
 
 
 def _slot(items: Sequence[Item]) -> Iterator[Finding]:
-    placed = [item for item in items if "source_slot" in item.labels]
-    table = pd.crosstab(
-        [item.answer_text for item in placed], [item.labels["source_slot"] for item in placed]
-    )
-    if min(table.shape) > 1:
+    placed = [item for item in _closed(items) if "source_slot" in item.labels]
+    slots = [item.labels["source_slot"] for item in placed]
+    if len(set(slots)) > 1:
+        table = pd.crosstab([item.answer_text for item in placed], slots)
         p_value = float(chi2_contingency(table.to_numpy()).pvalue)
         yield Finding("slot", "", "answer by source_slot", p_value, _P, p_value >= _P)
 
@@ -155,14 +156,24 @@ def _distances(items: Sequence[Item], tokenizer: Any) -> Iterator[Finding]:
     if sources:
         yield _two("place", "sources against distractors", sources, others)
 
-    is_first = np.array([item.answer_text < item.foil_text for item in items])
-    lengths = np.array([len(text_tokens(item.clean_text, tokenizer)[0]) for item in items])
+    closed = _closed(items)
+    is_first = np.array([item.answer_text < item.foil_text for item in closed], bool)
+    lengths = np.array([len(text_tokens(item.clean_text, tokenizer)[0]) for item in closed])
     numbers = {"length": lengths}
-    if all(item.source for item in items):
-        numbers["position"] = np.array([_first(item, item.source, tokenizer) for item in items])
+    if all(item.source for item in closed):
+        numbers["position"] = np.array([_first(item, item.source, tokenizer) for item in closed])
         numbers["distance"] = lengths - numbers["position"]
-    for rule, values in numbers.items():
+    for rule, values in numbers.items() if closed else ():
         yield _two(rule, "one answer against the other", values[is_first], values[~is_first])
+
+
+def _closed(items: Sequence[Item]) -> list[Item]:
+    """The items whose answer is right somewhere in every template, as is or are and no name is."""
+    templates: dict[str, set[str]] = {}
+    for item in items:
+        templates.setdefault(item.answer_text, set()).add(item.template_id)
+    n_templates = len({item.template_id for item in items})
+    return [item for item in items if len(templates[item.answer_text]) == n_templates]
 
 
 def _rank(item: Item, word: str, tokenizer: Any) -> int:
