@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from interp.items import Corruption, Item, Prompt
-from interp.tasks.design import balanced_cells, crossed
+from interp.tasks.design import balanced_cells, crossed, spread
 from interp.tasks.family import Family
 from interp.tasks.features import ALONE, FLIPPED, UNFLIPPED, Feature, Forms, feature_pairs
 from interp.tasks.frames import Frame, Halves, Pair, Split, in_halves, usable_frames
@@ -82,9 +82,10 @@ def _joined_pairs(
       the nouns are joined and the answer is plural, in half they are not and it is singular.
     """
     rng.shuffle(nouns)
-    cells = balanced_cells(n_pairs, rng, frames, verbs, (0, 1), (0, 1))
-    for (frame, verb, second, joined), (noun, attractor) in zip(
-        cells, crossed(nouns, nouns, n_pairs), strict=True
+    cells = balanced_cells(n_pairs, rng, frames, (0, 1), (0, 1))
+    verbs_of = spread([cell[:2] for cell in cells], verbs, rng)
+    for (frame, joined, second), verb, (noun, attractor) in zip(
+        cells, verbs_of, crossed(nouns, nouns, n_pairs), strict=True
     ):
         other = (
             (1 - second, joined) if corruption is Corruption.DISTRACTOR else (second, 1 - joined)
@@ -93,7 +94,8 @@ def _joined_pairs(
             _joined_prompt(frame, verb, noun, attractor, second=number, is_joined=bool(is_joined))
             for number, is_joined in ((second, joined), other)
         ]
-        yield Pair(*prompts, frame.id, (f"noun:{noun[0]}", f"attractor:{attractor[0]}"))
+        clusters = (f"noun:{noun[0]}", f"attractor:{attractor[0]}")
+        yield Pair(prompts[0], prompts[1], frame.id, clusters)
 
 
 def _joined_prompt(

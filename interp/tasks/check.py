@@ -46,7 +46,17 @@ def _problems(item: Item, tokenizer: Any) -> Iterator[str]:
     if item.answer_text == item.foil_text:
         yield f'answer and foil must differ, got "{item.answer_text}" for both.'
 
-    for role, spans in (("source", item.source), ("distractor", item.distractors)):
+    edges = {relation.name: relation for relation in item.relations}
+    if len(edges) < len(item.relations):
+        yield "two relations have one name; give each its own."
+    places = {
+        "source": item.source,
+        "distractor": item.distractors,
+        "query": () if item.query is None else (item.query,),
+        **{f"{name}, query": (edge.query,) for name, edge in edges.items()},
+        **{f"{name}, source": edge.source for name, edge in edges.items()},
+    }
+    for role, spans in places.items():
         for span in spans:
             yield from _span_problems(role, span, item.clean_text, tokenizer)
 

@@ -1,11 +1,12 @@
 """Pairs in which the answer is one of two names of the text, and one word says which."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from interp.items import Corruption, Prompt, Relation
-from interp.tasks.design import balanced_cells, crossed
+from interp.tasks.design import balanced_cells
 from interp.tasks.frames import Frame, Pair
 from interp.tasks.wording import fill
 
@@ -135,21 +136,27 @@ def _names_of(
     *,
     are_mirrored: bool,
 ) -> list[tuple[str, str]]:
-    """Two names of the cell's genders for each cell; mirrored, every second pair is the last's.
+    """Two names of the cell's genders for each cell, all used evenly and no two twice in one order.
 
-    Mirrored pairs exchange the slots of the same two names, so that each is right as often as
-    wrong. Those of a mirror have one name meant, and one gender.
+    Mirrored, every second cell of the same genders and the same one meant has the last names in
+    the other order, so that each is right as often as wrong.
     """
-    shuffled = [list(of_gender) for of_gender in names]
-    for of_gender in shuffled:
-        rng.shuffle(of_gender)
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for index, (_, genders, meant) in enumerate(cells):
-        groups.setdefault((*genders, meant) if are_mirrored else genders, []).append(index)
-    chosen: dict[int, tuple[str, str]] = {}
-    for key, indices in sorted(groups.items()):
-        first, second = shuffled[key[0]], shuffled[key[1]]
-        fresh = crossed(first, second, len(indices))
-        for place, index in enumerate(indices):
-            chosen[index] = fresh[place // 2][:: (-1) ** place] if are_mirrored else fresh[place]
-    return [chosen[index] for index in range(len(cells))]
+    order = [list(of_gender) for of_gender in names]
+    used: Counter[tuple[str, ...]] = Counter()
+    unmirrored: dict[tuple[int, ...], tuple[str, str]] = {}
+    chosen = []
+    for _, genders, meant in cells:
+        for of_gender in order:
+            rng.shuffle(of_gender)
+        key = (*genders, meant)
+        if key in unmirrored:
+            second, first = unmirrored.pop(key)
+        else:
+            first = min(order[genders[0]], key=lambda name: (used[name,], used["first", name]))
+            rest = [(first, name) for name in order[genders[1]] if name != first]
+            _, second = min(rest, key=lambda pair: (used[pair], used[pair[1],]))
+            if are_mirrored:
+                unmirrored[key] = first, second
+        used.update([(first,), (second,), ("first", first), (first, second)])
+        chosen.append((first, second))
+    return chosen

@@ -21,8 +21,8 @@ _CHOICES = {
     "transfer": _MEANT,
     "binding": _MEANT,
 }
-_SAME = ((0, 0), (1, 1))
-_DIFFERENT = ((0, 1), (1, 0))
+_SAME = [(0, 0), (1, 1)]
+_DIFFERENT = [(0, 1), (1, 0)]
 
 
 class _Data(Record):
@@ -83,7 +83,7 @@ def _choices(
 ) -> list[Item]:
     data = load("coreference_frames.toml", _Data)
     rng = Random(seed)
-    genders = (*_SAME, *_DIFFERENT)
+    genders = [*_SAME, *_DIFFERENT]
     if family == "name":
         genders = _SAME if corruption is Corruption.DISTRACTOR else _DIFFERENT
 
@@ -100,7 +100,7 @@ def _choices(
                 decide = partial(_by_giver, third=Deck([*names[0], *names[1]], rng))
             case _:
                 things = data.things.usable(split, tokenizer, slot="things")
-                decide = partial(_by_thing, deck=Deck(things, rng))
+                decide = partial(_by_thing, deck=Deck(things, rng), third=Deck(things, rng))
         return choice_pairs(frames, names, decide, n_of_half, rng, corruption, genders=genders)
 
     return in_halves(f"coreference/{family}", n_pairs, corruption, pairs)
@@ -150,15 +150,17 @@ def _by_giver(_: Frame, names: tuple[str, str], __: tuple[int, int], *, third: D
     )
 
 
-def _by_thing(_: Frame, names: tuple[str, str], __: tuple[int, int], *, deck: Deck) -> Choice:
+def _by_thing(
+    _: Frame, names: tuple[str, str], __: tuple[int, int], *, deck: Deck, third: Deck
+) -> Choice:
     """The thing named again is the owner's; a third thing is nobody's."""
     relation = "earlier mention"
-    thing1, thing2, thing3 = deck.deal(3)
+    thing1, thing2 = deck.deal(2)
     return Choice(
         words={"name1": names[0], "name2": names[1], "thing1": thing1, "thing2": thing2},
         first=Decider(word=thing1, refers_to=("thing1",), relation=relation),
         second=Decider(word=thing2, refers_to=("thing2",), relation=relation),
-        neutral=Decider(word=thing3),
+        neutral=Decider(word=third.deal(1, beside=(thing1, thing2))[0]),
     )
 
 

@@ -73,16 +73,25 @@ class Deck:
         return dealt
 
 
-def spread(cells: Sequence[Hashable], words: Sequence[First], rng: Random) -> list[First]:
-    """A word for each cell: all used evenly, and none twice in a cell while others can be."""
+def spread(
+    cells: Sequence[tuple[Hashable, ...]], words: Sequence[First], rng: Random
+) -> list[First]:
+    """A word for each cell, used evenly in each cell, each level of a factor, and over all.
+
+    Where the three cannot all be, cells come first: no word comes twice in one while others can.
+    """
     order = list(range(len(words)))
-    used: Counter[int] = Counter()
-    used_in: Counter[tuple[Hashable, int]] = Counter()
+    used: Counter[tuple[Hashable, ...]] = Counter()
     chosen = []
     for cell in cells:
+        levels = list(enumerate(cell))
+
+        def burden(word: int, cell: tuple[Hashable, ...] = cell, levels: Any = levels) -> list[int]:
+            of_levels = sum(used[*level, word] for level in levels)
+            return [used["cell", cell, word], of_levels, used["all", word]]
+
         rng.shuffle(order)
-        word = min(order, key=lambda word, cell=cell: (used_in[cell, word], used[word]))
-        used[word] += 1
-        used_in[cell, word] += 1
+        word = min(order, key=burden)
+        used.update([("cell", cell, word), ("all", word), *((*level, word) for level in levels)])
         chosen.append(words[word])
     return chosen

@@ -14,6 +14,7 @@ DISTANCES = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 """From the last token of the nearer slot to the query, in tokens."""
 
 _ATTEMPTS = 20
+_CLOSED = ("query", "flip")  # slots that repeat another's lexeme, or hold a pronoun
 
 
 class Mode(StrEnum):
@@ -176,5 +177,5 @@ def _prompt(pair: FarPair, side: Side, other: Side, before: str, between: str) -
             Relation(name, moved(in_tail[slot], behind)[-1], source)
             for name, slot in pair.relations.items()
         ),
-        lexemes=dict(side.words),
+        lexemes={slot: word for slot, word in side.words.items() if slot not in _CLOSED},
     )

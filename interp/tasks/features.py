@@ -125,16 +125,18 @@ def feature_pairs(
     has_two = all(f"{{{feature.slots[1]}}}" in frame.text for frame in frames)
     is_crossed = has_two and corruption is not Corruption.ROLE_FLIP
     middles = (0, 1) if frames[0].other else (0,)
-    cells = balanced_cells(
-        n_pairs, rng, frames, feature.answers, (0, 1), (0, 1) if is_crossed else (0,), middles
-    )
+    levels_of_other = (0, 1) if is_crossed else (0,)
+    cells = balanced_cells(n_pairs, rng, frames, (0, 1), levels_of_other, middles)
+    answers_of = spread([cell[:2] for cell in cells], feature.answers, rng)
     if has_two:
         lexemes: list[tuple[Forms, ...]] = list(crossed(words, words, n_pairs))
     else:
-        lexemes = [(word,) for word in spread([cell[:2] for cell in cells], words, rng)]
+        asked = [(cell[0], answers) for cell, answers in zip(cells, answers_of, strict=True)]
+        lexemes = [(word,) for word in spread(asked, words, rng)]
     deck = Deck(neutral, rng)
     slots = feature.slots
-    for (frame, answers, level, other_level, middle), chosen in zip(cells, lexemes, strict=True):
+    for cell, answers, chosen in zip(cells, answers_of, lexemes, strict=True):
+        frame, level, other_level, middle = cell
         levels = (level, other_level if is_crossed else 1 - level)
         clean = _Sentence(
             feature=feature,
@@ -156,7 +158,7 @@ def feature_pairs(
             f"{slot}:{forms[0] if feature.inflects else '/'.join(forms)}"
             for slot, forms in clean.words.items()
         )
-        yield Pair(*prompts, frame.id, clusters)
+        yield Pair(prompts[0], prompts[1], frame.id, clusters)
 
 
 def _corrupted(clean: _Sentence, corruption: Corruption, neutral: Deck) -> _Sentence:

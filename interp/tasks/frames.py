@@ -93,7 +93,7 @@ def in_halves(
                 pair.clean,
                 pair.corrupt,
                 pair_id=f"{name}.{corruption}.{len(items) // 2:04d}",
-                task=name.split("/")[0],
+                task=name.partition("/")[0],
                 template_id=pair.template_id,
                 clusters=pair.clusters,
                 corruption=corruption,
