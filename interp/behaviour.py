@@ -1,17 +1,23 @@
 """What the model does on the items before any head is touched: the gate of every head claim."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 
 from interp.contrast import cluster_labels
 from interp.effects.engine import corrupt_metric, intact_metric
 from interp.effects.metrics import Metric
-from interp.encode import Batch
+from interp.encode import Batch, positions_of, token_in_context
+from interp.items import Item
 from interp.models.model import Model
 from interp.models.record import record
-from interp.stats import Clusters, gate, mean_interval
+from interp.models.trie import last_logits
+from interp.stats import Clusters, Gate, gate, mean_interval
+from interp.tokens import text_ids
 
 LEAST_CLUSTERS = 8
 
@@ -21,22 +27,67 @@ def item_table(model: Model, batches: list[Batch], metric: Metric) -> pd.DataFra
     frames = []
     for batch in batches:
         recorded = record(model.plain, batch, keep=())
-        frames.append(
-            pd.DataFrame(
-                {
-                    "item_id": [item.item_id for item in batch.items],
-                    "pair_id": [item.pair_id for item in batch.items],
-                    "template_id": [item.template_id for item in batch.items],
-                    "cluster": [item.clusters[0] for item in batch.items],
-                    "other_cluster": [item.clusters[-1] for item in batch.items],
-                    "cell": [_cell(item.labels) for item in batch.items],
-                    "n_tokens": batch.ids.shape[1],
-                    "clean": intact_metric(recorded, metric).numpy(),
-                    "corrupt": corrupt_metric(recorded, metric).numpy(),
-                }
-            )
-        )
+        clean, corrupt = intact_metric(recorded, metric), corrupt_metric(recorded, metric)
+        frames.append(_item_frame(batch.items, batch.ids.shape[1], clean, corrupt))
     return pd.concat(frames, ignore_index=True)
+
+
+def answer_table(model: Model, items: Sequence[Item]) -> pd.DataFrame:
+    """The table of `item_table` for the difference of two logits, at the least cost.
+
+    Nothing but the logits of answer and foil is computed, and beginnings that prompts share are
+    run once; the rows are in the order of the items.
+
+    Raises:
+        ValueError: the model is not a causal language model, or an answer is not one token.
+    """
+    before = list(model.prefix.before)
+    ids = {
+        text: before + text_ids(text, model.tokenizer)
+        for item in items
+        for text in (item.clean_text, item.corrupt_text)
+    }
+    ends = [_end(item, model.tokenizer) for item in items]
+    prompts, columns = [], []
+    for item, end in zip(items, ends, strict=True):
+        until = item.clean_text if item.query is None else item.clean_text[: item.query.end]
+        words = (item.answer_text, item.foil_text)
+        answers = [token_in_context(until, word, model.tokenizer) for word in words]
+        for text in (item.clean_text, item.corrupt_text):
+            prompts.append(ids[text][: len(ids[text]) if end is None else len(before) + end + 1])
+            columns.append(answers)
+    logits = last_logits(model.plain, prompts, torch.tensor(columns))
+    difference = (logits[:, 0] - logits[:, 1]).reshape(len(items), 2)
+    n_tokens = [len(ids[item.clean_text]) for item in items]
+    return _item_frame(items, n_tokens, difference[:, 0], difference[:, 1])
+
+
+def _end(item: Item, tokenizer: Any) -> int | None:
+    """The token of the text at which the answer is read; None for its last."""
+    if item.query is None:
+        return None
+    return positions_of(item.query, item.clean_text, tokenizer)[-1]
+
+
+def _item_frame(
+    items: Sequence[Item],
+    n_tokens: int | list[int],
+    clean: Float[torch.Tensor, " item"],
+    corrupt: Float[torch.Tensor, " item"],
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "item_id": [item.item_id for item in items],
+            "pair_id": [item.pair_id for item in items],
+            "template_id": [item.template_id for item in items],
+            "cluster": [item.clusters[0] for item in items],
+            "other_cluster": [item.clusters[-1] for item in items],
+            "cell": [_cell(item.labels) for item in items],
+            "n_tokens": n_tokens,
+            "clean": clean.numpy(),
+            "corrupt": corrupt.numpy(),
+        }
+    )
 
 
 def noise_floor(model: Model, batch: Batch, metric: Metric) -> float:
@@ -58,7 +109,7 @@ def behaviour(items: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for template, group in items.groupby("template_id", sort=True):
         contrast = (group["clean"] - group["corrupt"]).to_numpy(float)
-        result = gate(contrast, cluster_labels(group), group["pair_id"].to_numpy(str))
+        result = _gate(contrast, cluster_labels(group), group["pair_id"].to_numpy(str))
         of_pair = pd.Series(contrast).groupby(group["pair_id"].to_numpy()).mean()
         rows.append(
             {
@@ -77,6 +128,23 @@ def behaviour(items: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _gate(
+    contrast: Float[np.ndarray, " item"], clusters: Clusters, pairs: Shaped[np.ndarray, " item"]
+) -> Gate:
+    """The gate; without an interval, and not passed, where one lexical frame is in every pair."""
+    if all(len(np.unique(way)) > 1 for way in clusters):
+        return gate(contrast, clusters, pairs)
+    nothing = float("nan")
+    return Gate(
+        mean=float(contrast.mean()),
+        low=nothing,
+        high=nothing,
+        p_value=nothing,
+        n_clusters=1,
+        reason="all pairs share a lexical frame, so nothing is known of others.",
+    )
 
 
 def cells(items: pd.DataFrame) -> pd.DataFrame:

@@ -3,10 +3,12 @@
 Texts, character spans and labels come from the task; ids and token positions from `encode`.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Span(NamedTuple):
@@ -81,6 +83,22 @@ class Item:
     corruption: Corruption | None = None
     split: str = ""
     lexemes: dict[str, str] = field(default_factory=dict)
+
+
+def items_hash(items: Sequence[Item]) -> str:
+    """SHA-256 of all that the items say."""
+    text = json.dumps([_deciding(item) for item in items], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _deciding(item: Item) -> dict[str, Any]:
+    """An item without what it leaves at its default, so that a new field changes no old hash."""
+    defaults = {name: each.default for name, each in Item.__dataclass_fields__.items()}
+    return {
+        name: value
+        for name, value in asdict(item).items()
+        if value != defaults[name] and (value or name != "lexemes")
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,5 @@
 """The flow, from items to a page: behaviour, attention, removal, contrast, report."""
 
-import hashlib
-import json
 import platform
 import time
 from collections.abc import Sequence
@@ -21,7 +19,7 @@ from interp.effects.pieces import ROWS_A_BATCH
 from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.heads import Head
-from interp.items import Item
+from interp.items import Item, items_hash
 from interp.measures.battery import battery
 from interp.measures.relations import chance, relation_scores
 from interp.measures.repeats import repeats, why_no_repeats
@@ -139,10 +137,9 @@ def _scopes(batches: Sequence[Batch]) -> list[Scope]:
 
 def _decides(model: Model, items: Sequence[Item], settings: Settings) -> dict[str, Any]:
     """What the figures depend on. Versions and times are recorded, and do not stand here."""
-    text = json.dumps([_deciding(item) for item in items], sort_keys=True)
     return {
         "task": settings.task,
-        "items": hashlib.sha256(text.encode()).hexdigest(),
+        "items": items_hash(items),
         "model": model.name,
         "model_hash": model.weights_hash,
         "dtype": model.dtype,
@@ -152,16 +149,6 @@ def _decides(model: Model, items: Sequence[Item], settings: Settings) -> dict[st
         "seed": settings.seed,
         "thresholds": settings.thresholds.as_dict(),
         "rows_a_batch": ROWS_A_BATCH,
-    }
-
-
-def _deciding(item: Item) -> dict[str, Any]:
-    """An item without what it leaves at its default, so that a new field changes no old run."""
-    defaults = {name: each.default for name, each in Item.__dataclass_fields__.items()}
-    return {
-        name: value
-        for name, value in asdict(item).items()
-        if value != defaults[name] and (value or name != "lexemes")
     }
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from interp.decoding import token_places
+from interp.decoding import plain_letters, token_places
 from interp.items import Span
 from interp.words import tokens_over
 
@@ -50,23 +51,52 @@ def text_tokens(text: str, tokenizer: Any) -> tuple[list[int], list[Span]]:
     Raises:
         ValueError: the text begins with a special token, which is for the prefix to add.
     """
-    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-    ids = list(encoded["input_ids"])
+    return text_ids(text, tokenizer), [Span(*place) for place in _cut(text, tokenizer)[1]]
+
+
+def text_ids(text: str, tokenizer: Any) -> list[int]:
+    """Token ids of a text; no special token is added.
+
+    Raises:
+        ValueError: the text begins with a special token, which is for the prefix to add.
+    """
+    ids = list(_cut(text, tokenizer)[0])
     _refuse_special(ids, tokenizer)
-    return ids, [Span(start, end) for start, end in encoded["offset_mapping"]]
+    return ids
+
+
+@lru_cache(maxsize=64)  # the checks of an item ask for the same few texts again and again
+def _cut(text: str, tokenizer: Any) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    return tuple(encoded["input_ids"]), tuple(encoded["offset_mapping"])
 
 
 def covering(span: Span, text: str, tokenizer: Any) -> tuple[list[int], str]:
     """Which tokens of a text cover a span, found by decoding, and what they read."""
-    ids, _ = text_tokens(text, tokenizer)
-    positions = tokens_over(span, token_places(ids, text, tokenizer))
+    ids, offsets = text_tokens(text, tokenizer)
+    claimed = tokens_over(span, offsets)
+    if claimed and _reads(claimed, span, ids, text, tokenizer):
+        positions = claimed
+    else:
+        positions = tokens_over(span, token_places(ids, text, tokenizer))
     return positions, tokenizer.decode([ids[position] for position in positions])
+
+
+def _reads(
+    positions: Sequence[int], span: Span, ids: Sequence[int], text: str, tokenizer: Any
+) -> bool:
+    """Whether these tokens, decoded, are the span's words, and those before them what precedes."""
+    here = slice(positions[0], positions[-1] + 1)
+    before, within = (tokenizer.decode(ids[part]) for part in (slice(here.start), here))
+    return plain_letters(within) == plain_letters(text[span.start : span.end]) and plain_letters(
+        before
+    ) == plain_letters(text[: span.start])
 
 
 def continuation(text: str, word: str, tokenizer: Any) -> list[int] | None:
     """The tokens that a word adds to a text, or None when it changes the text's own."""
-    before, _ = text_tokens(text, tokenizer)
-    ids, _ = text_tokens(text + word, tokenizer)
+    before = text_ids(text, tokenizer)
+    ids = text_ids(text + word, tokenizer)
     return ids[len(before) :] if ids[: len(before)] == before else None
 
 

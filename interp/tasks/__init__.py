@@ -3,13 +3,15 @@
 from typing import Any
 
 from interp.items import Corruption, Item
-from interp.tasks import agreement, coreference, long_range
+from interp.tasks import agreement, coreference, far, long_range
+from interp.tasks.balance import MIN_PAIRS, balance, require_balance
 from interp.tasks.check import check
 from interp.tasks.family import Family, named
+from interp.tasks.heuristics import heuristics
 from interp.tasks.jsonl import pairs, read_pairs
-from interp.tokens import text_tokens
+from interp.tokens import text_ids
 
-__all__ = ["NAMES", "build", "check", "families", "pairs", "read_pairs"]
+__all__ = ["NAMES", "balance", "build", "check", "families", "heuristics", "pairs", "read_pairs"]
 
 NAMES = ("agreement", "coreference", "long_range")
 """The phenomena."""
@@ -18,6 +20,7 @@ _FAMILIES: tuple[Family, ...] = (
     *agreement.FAMILIES,
     *coreference.FAMILIES,
     *long_range.FAMILIES,
+    *far.FAMILIES,
 )
 
 
@@ -35,7 +38,8 @@ def build(
 
     The same seed gives the same items on every machine. In a role flip, clean and corrupt differ
     in one token, which moves the source from one slot to the other while both slots keep their
-    words and places.
+    words and places. Half of a family's pairs are for discovery and half for confirmation, and from
+    64 pairs on the items are held to every rule of `balance`; a mix is not in halves.
 
     Args:
         name: a phenomenon, which is a mix of its role flips, or a family such as
@@ -45,7 +49,8 @@ def build(
 
     Raises:
         ValueError: there is no such family, it has no such corruption, `n_pairs` is not positive,
-            the tokenizer leaves too few words, or an item does not pass `check`.
+            the tokenizer leaves too few words, an item does not pass `check`, or the items of a
+            family are not balanced.
     """
     family = named(name, _FAMILIES)
     corruption = family.corruptions[0] if corruption is None else Corruption(corruption)
@@ -60,13 +65,13 @@ def build(
         check(item, tokenizer)
         if corruption is Corruption.ROLE_FLIP:
             _check_one_word_flip(item, tokenizer)
+    if n_pairs >= MIN_PAIRS and all(item.split for item in items):
+        require_balance(items, tokenizer)
     return items
 
 
 def _check_one_word_flip(item: Item, tokenizer: Any) -> None:
-    clean, corrupt = (
-        text_tokens(text, tokenizer)[0] for text in (item.clean_text, item.corrupt_text)
-    )
+    clean, corrupt = (text_ids(text, tokenizer) for text in (item.clean_text, item.corrupt_text))
     n_different = sum(one != other for one, other in zip(clean, corrupt, strict=True))
     if n_different != 1:
         raise ValueError(

@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 from interp.items import Corruption, Item, Prompt, both_directions
+from interp.tasks import agreement_frames
 from interp.tasks.design import balanced_cells, crossed
 from interp.tasks.family import Family
 from interp.tasks.lexicon import (
@@ -84,4 +85,7 @@ def _pair(
     )
 
 
-FAMILIES = (Family(name="agreement", corruptions=(Corruption.ROLE_FLIP,), generate=generate),)
+FAMILIES = (
+    Family(name="agreement", corruptions=(Corruption.ROLE_FLIP,), generate=generate),
+    *agreement_frames.FAMILIES,
+)

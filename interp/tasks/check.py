@@ -5,7 +5,7 @@ from typing import Any
 
 from interp.decoding import plain_letters
 from interp.items import Item, Span
-from interp.tokens import continuation, covering, text_tokens
+from interp.tokens import continuation, covering, text_ids
 
 _OPENERS = "\"'“‘«([{\n"
 """After these a continuation has no space of its own."""
@@ -31,7 +31,7 @@ def _problems(item: Item, tokenizer: Any) -> Iterator[str]:
         if text != text.rstrip(" ") or not text:
             yield f"the {name} text is empty or ends in a space; the space belongs to the answer."
 
-    clean, corrupt = (text_tokens(text, tokenizer)[0] for text in texts.values())
+    clean, corrupt = (text_ids(text, tokenizer) for text in texts.values())
     if len(clean) != len(corrupt):
         yield (
             f"clean and corrupt must have equally many tokens, got {len(clean)} and "
@@ -46,7 +46,17 @@ def _problems(item: Item, tokenizer: Any) -> Iterator[str]:
     if item.answer_text == item.foil_text:
         yield f'answer and foil must differ, got "{item.answer_text}" for both.'
 
-    for role, spans in (("source", item.source), ("distractor", item.distractors)):
+    edges = {relation.name: relation for relation in item.relations}
+    if len(edges) < len(item.relations):
+        yield "two relations have one name; give each its own."
+    places = {
+        "source": item.source,
+        "distractor": item.distractors,
+        "query": () if item.query is None else (item.query,),
+        **{f"{name}, query": (edge.query,) for name, edge in edges.items()},
+        **{f"{name}, source": edge.source for name, edge in edges.items()},
+    }
+    for role, spans in places.items():
         for span in spans:
             yield from _span_problems(role, span, item.clean_text, tokenizer)
 

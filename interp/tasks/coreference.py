@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 from interp.items import Corruption, Item, Prompt, both_directions
+from interp.tasks import coreference_frames
 from interp.tasks.design import balanced_cells, crossed
 from interp.tasks.family import Family
 from interp.tasks.lexicon import Record, Wording, load, single_token, single_token_wordings
@@ -92,4 +93,7 @@ def _labels(source: str, gender: int, first: int) -> dict[str, str]:
     }
 
 
-FAMILIES = (Family(name="coreference", corruptions=(Corruption.ROLE_FLIP,), generate=generate),)
+FAMILIES = (
+    Family(name="coreference", corruptions=(Corruption.ROLE_FLIP,), generate=generate),
+    *coreference_frames.FAMILIES,
+)

@@ -1,7 +1,7 @@
 """Balanced designs: which cell of the design, and which lexemes, each pair gets."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import combinations, product
 from random import Random
 from typing import Any, TypeVar
@@ -71,3 +71,27 @@ class Deck:
         dealt = sorted(rest, key=self._used.__getitem__)[:n]
         self._used.update([*dealt, *beside])
         return dealt
+
+
+def spread(
+    cells: Sequence[tuple[Hashable, ...]], words: Sequence[First], rng: Random
+) -> list[First]:
+    """A word for each cell, used evenly in each cell, each level of a factor, and over all.
+
+    Where the three cannot all be, cells come first: no word comes twice in one while others can.
+    """
+    order = list(range(len(words)))
+    used: Counter[tuple[Hashable, ...]] = Counter()
+    chosen = []
+    for cell in cells:
+        levels = list(enumerate(cell))
+
+        def burden(word: int, cell: tuple[Hashable, ...] = cell, levels: Any = levels) -> list[int]:
+            of_levels = sum(used[*level, word] for level in levels)
+            return [used["cell", cell, word], of_levels, used["all", word]]
+
+        rng.shuffle(order)
+        word = min(order, key=burden)
+        used.update([("cell", cell, word), ("all", word), *((*level, word) for level in levels)])
+        chosen.append(words[word])
+    return chosen

@@ -1,7 +1,8 @@
 """People's own pairs: a JSON object a line, or dictionaries from Python.
 
 A pair needs `clean`, `corrupt`, `answer` and `foil`; answer and foil with their leading space. Both
-directions become items, and the second needs a source of its own. It is
+directions become items. In the second, answer and foil change places unless `corrupt_answer` and
+`corrupt_foil` say otherwise, and the source is
 
 - `corrupt_source`, if given;
 - else the distractor, if source and distractor stand unchanged in both texts: something else flips
@@ -9,59 +10,21 @@ directions become items, and the second needs a source of its own. It is
 - else the source's place, if the source itself is what changes ("The farmer beside the senators",
   "The farmers beside the senators").
 
-In any other case the second source cannot be known, and is asked for.
+In any other case the second source cannot be known, and is asked for. Labels and lexemes are the
+same in both unless the second has its own, and so is the place of a query. `write_pairs` writes
+items so that they are read back unchanged.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, PlainValidator, model_validator
-
-from interp.items import Item, Prompt, Span, both_directions
-from interp.tasks.alignment import carried
+from interp.items import Item, Relation
 from interp.tasks.check import check
-from interp.tasks.lexicon import Record, Text, validated
+from interp.tasks.lexicon import validated
 from interp.tasks.lines import json_lines
-
-_TASK = "own"
-
-
-def _place(value: Any) -> str | tuple[int, int]:
-    match value:
-        case str() if value:
-            return value
-        case [int(start), int(end)]:
-            return start, end
-        case _:
-            raise ValueError(f"expected a phrase or [start, end] in characters, got {value!r}")
-
-
-Place = Annotated[str | tuple[int, int], PlainValidator(_place)]
-"""A word or phrase of the text, or its first character and the one after its last."""
-
-
-class Pair(Record):
-    """One pair as people write it; `source` and `distractor` are places in `clean`."""
-
-    clean: Text
-    corrupt: Text
-    answer: Text
-    foil: Text
-    source: Place | None = None
-    distractor: Place | None = None
-    corrupt_source: Place | None = None
-    pair_id: Text | None = None
-    template: Text = _TASK
-    clusters: Annotated[tuple[Text, ...], Field(min_length=1, max_length=2)] | None = None
-    labels: dict[str, str] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _source_comes_first(self) -> "Pair":
-        if self.source is None and (self.distractor or self.corrupt_source):
-            raise ValueError("distractor and corrupt_source need a source; give source as well.")
-        return self
+from interp.tasks.pair import Pair, items_of
 
 
 def read_pairs(path: Path | str, tokenizer: Any = None) -> list[Item]:
@@ -102,7 +65,7 @@ def _items(records: Iterable[tuple[str, int, Any]], tokenizer: Any, *, source: s
             )
         seen[pair_id] = place
         try:
-            directions = _both_directions(pair, pair_id)
+            directions = items_of(pair, pair_id)
             for item in directions:
                 if tokenizer is not None:
                     check(item, tokenizer)
@@ -114,78 +77,80 @@ def _items(records: Iterable[tuple[str, int, Any]], tokenizer: Any, *, source: s
     return items
 
 
-def _both_directions(pair: Pair, pair_id: str) -> tuple[Item, Item]:
-    source = _located(pair.source, pair.clean, field="source")
-    distractor = _located(pair.distractor, pair.clean, field="distractor")
-    corrupt_source, corrupt_distractor = _in_corrupt(pair, source, distractor)
-    return both_directions(
-        Prompt(
-            text=pair.clean,
-            answer=pair.answer,
-            foil=pair.foil,
-            source=_spans(source),
-            distractors=_spans(distractor),
-            labels=pair.labels,
-        ),
-        Prompt(
-            text=pair.corrupt,
-            answer=pair.foil,
-            foil=pair.answer,
-            source=_spans(corrupt_source),
-            distractors=_spans(corrupt_distractor),
-            labels=pair.labels,
-        ),
-        pair_id=pair_id,
-        task=_TASK,
-        template_id=pair.template,
-        clusters=pair.clusters or (f"pair:{pair_id}",),
-    )
+def write_pairs(items: Sequence[Item], path: Path | str) -> None:
+    """A file of JSON lines, a pair each, from which `read_pairs` gives the same items.
+
+    Raises:
+        ValueError: the items are not both directions of each pair, one after the other.
+    """
+    Path(path).write_text("".join(f"{line}\n" for line in pair_lines(items)), encoding="utf-8")
 
 
-def _spans(span: Span | None) -> tuple[Span, ...]:
-    return () if span is None else (span,)
+def pair_lines(items: Sequence[Item]) -> list[str]:
+    """The lines of `write_pairs`.
 
-
-def _located(place: Place | None, text: str, *, field: str) -> Span | None:
-    """The characters that a phrase or a pair of numbers names."""
-    if place is None:
-        return None
-    if not isinstance(place, str):
-        if not 0 <= place[0] < place[1] <= len(text):
-            raise ValueError(
-                f'field "{field}": expected [start, end] within 0 to {len(text)}, '
-                f"got {list(place)}."
-            )
-        return Span(*place)
-    found = [match.span() for match in re.finditer(rf"(?<!\w){re.escape(place)}(?!\w)", text)]
-    if len(found) != 1:
+    Raises:
+        ValueError: the items are not both directions of each pair, one after the other.
+    """
+    pairs_of = list(zip(items[0::2], items[1::2], strict=False))
+    for one, other in pairs_of:
+        _require_directions(one, other)
+    if len(items) % 2:
         raise ValueError(
-            f'field "{field}": expected a phrase that stands once in "{text}", '
-            f'got "{place}", which stands there {len(found)} times; '
-            "give [start, end] in characters."
+            f'item "{items[-1].item_id}" stands alone; give both directions of each pair.'
         )
-    return Span(*found[0])
+    return [json.dumps(_record(one, other), ensure_ascii=False) for one, other in pairs_of]
 
 
-def _in_corrupt(
-    pair: Pair, source: Span | None, distractor: Span | None
-) -> tuple[Span | None, Span | None]:
-    """Source and distractor of the second direction, as the head of this file says."""
-    if source is None:
-        return None, None
-    source_place, source_stays = carried(source, pair.clean, pair.corrupt)
-    if distractor is None:
-        distractor_place, distractor_stays = None, False
-    else:
-        distractor_place, distractor_stays = carried(distractor, pair.clean, pair.corrupt)
-    if pair.corrupt_source is not None:
-        given = _located(pair.corrupt_source, pair.corrupt, field="corrupt_source")
-        return given, distractor_place if given == source_place else source_place
-    if source_stays and distractor_stays:
-        return distractor_place, source_place
-    if source_stays or source_place is None:
+def _require_directions(one: Item, other: Item) -> None:
+    texts = (one.clean_text, one.corrupt_text) == (other.corrupt_text, other.clean_text)
+    ids = (one.item_id, other.item_id) == (f"{one.pair_id}.a", f"{one.pair_id}.b")
+    if not texts or not ids or one.pair_id != other.pair_id:
         raise ValueError(
-            'field "corrupt_source": where the corrupt text has its source cannot be told from '
-            "the texts; give corrupt_source, or a distractor that stands in both."
+            f'items "{one.item_id}" and "{other.item_id}" are not the two directions of a pair, '
+            "its a and its b; give both directions of each pair, one after the other."
         )
-    return source_place, distractor_place
+
+
+def _record(one: Item, other: Item) -> dict[str, Any]:
+    """The fields of a pair; those of the second direction only where they are not as expected."""
+    record: dict[str, Any] = {
+        "pair_id": one.pair_id,
+        "task": one.task,
+        "template": one.template_id,
+        "clusters": one.clusters,
+        "clean": one.clean_text,
+        "corrupt": one.corrupt_text,
+        "answer": one.answer_text,
+        "foil": one.foil_text,
+    }
+    if one.corruption is not None:
+        record["corruption"] = one.corruption
+    if one.split:
+        record["split"] = one.split
+    if (other.answer_text, other.foil_text) != (one.foil_text, one.answer_text):
+        record |= {"corrupt_answer": other.answer_text, "corrupt_foil": other.foil_text}
+    if one.source or other.source or one.distractors or other.distractors:
+        record |= {
+            "source": one.source,
+            "distractor": one.distractors,
+            "corrupt_source": other.source,
+            "corrupt_distractor": other.distractors,
+        }
+    if one.query is not None or other.query is not None:
+        record |= {"query": one.query, "corrupt_query": other.query}
+    if one.relations or other.relations:
+        record |= {
+            "relations": [_edge(relation) for relation in one.relations],
+            "corrupt_relations": [_edge(relation) for relation in other.relations],
+        }
+    for name in ("labels", "lexemes"):
+        if getattr(one, name):
+            record[name] = getattr(one, name)
+        if getattr(other, name) != getattr(one, name):
+            record[f"corrupt_{name}"] = getattr(other, name)
+    return record
+
+
+def _edge(relation: Relation) -> dict[str, Any]:
+    return {"name": relation.name, "query": relation.query, "source": relation.source}

@@ -1,0 +1,152 @@
+"""Where does a model show the behaviours, and how far? Every family, at every distance.
+
+Head claims are possible only where the behaviour passes its gate. Run:
+`python -m analyses.behaviour`; it goes on where it was left, and an item set that has its rows is
+not run again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+
+from interp.behaviour import answer_table, behaviour, cells
+from interp.items import Item, items_hash
+from interp.models import Model, load
+from interp.progress import say
+from interp.report.canvas import encoded
+from interp.report.distances import contrast_map
+from interp.store import read_table, write_whole
+from interp.tasks import build, families
+from interp.tasks.distance import DISTANCES, Mode
+from interp.tasks.far import KINDS, far_name
+
+MODEL = "smollm2-135m"
+PREFIXES = ("document", "bos", "none")
+SEED = 0
+N_PAIRS = {512: 16, 1024: 8, 2048: 8}
+N_PAIRS_NEARER = 64
+FOLDER = Path("reports") / "behaviour"
+WHOLE = "all"
+"""The template of the rows that hold a family whole."""
+
+Group = list[str]
+"""Families that are run together, because their prompts share beginnings."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table on disk that grows by whole families."""
+
+    path: Path
+
+    def rows(self) -> pd.DataFrame:
+        """What is there."""
+        return read_table(self.path) if self.path.is_file() else pd.DataFrame()
+
+    def add(self, rows: pd.DataFrame) -> None:
+        """Write some rows beside those that are there, in place of those of the same families."""
+        there = self.rows()
+        if len(there):
+            same = ["prefix", "family"]
+            keys = set(rows[same].itertuples(index=False, name=None))
+            stay = [key not in keys for key in there[same].itertuples(index=False, name=None)]
+            rows = pd.concat([there[stay], rows], ignore_index=True)
+        text = rows.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        write_whole(self.path, text.encode())
+
+    def has(self, prefix: str, family: str, items: str) -> bool:
+        """Whether the rows of these very items are there."""
+        there = self.rows()
+        return len(there) > 0 and bool(
+            (
+                (there["prefix"] == prefix)
+                & (there["family"] == family)
+                & (there["items"] == items)
+            ).any()
+        )
+
+
+def main() -> None:
+    """Measure what is missing, in order of value, and draw what is there."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    model = load(MODEL)
+    for prefix, group in product(PREFIXES, groups()):
+        measure(model.with_prefix(prefix), prefix, group)
+        draw()
+    draw()
+
+
+def groups() -> Iterator[Group]:
+    """The families, short and near ones first.
+
+    With a fixed source the prompts of one kind share their filler over all distances; with a fixed
+    query those of one distance share what stands before the source.
+    """
+    for phenomenon in ("agreement", "coreference"):
+        yield [family.name for family in families(phenomenon) if "/" in family.name]
+    near = [distance for distance in DISTANCES if distance not in N_PAIRS]
+    far = [distance for distance in DISTANCES if distance in N_PAIRS]
+    for distances in (near, far):
+        for kind in KINDS:
+            yield [far_name(kind, distance, Mode.FIXED_SOURCE) for distance in distances]
+        for distance in distances:
+            yield [far_name(kind, distance, Mode.FIXED_QUERY) for kind in KINDS]
+
+
+def measure(model: Model, prefix: str, group: Group) -> None:
+    """Run the families of a group whose rows are missing, and write them."""
+    items: dict[str, list[Item]] = {}
+    for family in group:
+        built = build(family, model.tokenizer, n_pairs=_n_pairs(family), seed=SEED)
+        if not _table("behaviour").has(prefix, family, _hash(built)):
+            items[family] = built
+    if not items:
+        return
+    say(f"{prefix}: {', '.join(items)}")
+    answers = answer_table(model, [item for built in items.values() for item in built])
+    start = 0
+    for family, built in items.items():
+        of_family = answers.iloc[start : start + len(built)]
+        start += len(built)
+        what = {"prefix": prefix, "family": family, **_place(family)}
+        whole = of_family.assign(template_id=WHOLE)
+        by_template = pd.concat([behaviour(whole), behaviour(of_family)], ignore_index=True)
+        by_cell = pd.concat([cells(whole), cells(of_family)], ignore_index=True)
+        for name, table in (("behaviour", by_template), ("cells", by_cell)):
+            what_items = table.assign(items=_hash(built))
+            _table(name).add(pd.DataFrame([what] * len(table)).join(what_items))
+
+
+def draw() -> None:
+    """The contrast of every family under every prefix, from the table."""
+    rows = _table("behaviour").rows()
+    whole = rows[rows["template_id"] == WHOLE]
+    figure = contrast_map(whole, prefixes=PREFIXES)
+    write_whole(FOLDER / "contrast.png", encoded(figure, "png"))
+    write_whole(FOLDER / "contrast.svg", encoded(figure, "svg"))
+
+
+def _hash(items: list[Item]) -> str:
+    return items_hash(items)[:16]
+
+
+def _table(name: str) -> Table:
+    return Table(FOLDER / f"{name}.csv")
+
+
+def _n_pairs(family: str) -> int:
+    return N_PAIRS.get(_place(family)["distance"] or 0, N_PAIRS_NEARER)
+
+
+def _place(family: str) -> dict[str, int | str | None]:
+    """A family's kind, and of a long-range one its distance and mode."""
+    phenomenon, kind, *rest = family.split("/")
+    distance, mode = rest if phenomenon == "long_range" else (None, "")
+    return {"kind": f"{phenomenon}/{kind}", "distance": distance and int(distance), "mode": mode}
+
+
+if __name__ == "__main__":
+    main()

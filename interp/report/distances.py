@@ -1,0 +1,74 @@
+"""Where a behaviour is shown, and how far: families by distance, a panel for each prefix."""
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from interp.report.canvas import STYLE, panels
+from interp.report.tidy import colour_limit
+
+NEAR = "near"
+"""The column of families that have no distance."""
+
+
+@mpl.rc_context(STYLE)
+def contrast_map(whole: pd.DataFrame, *, prefixes: Sequence[str]) -> Figure:
+    """The contrast in logits; × where it does not pass the gate, empty where it was not measured.
+
+    Args:
+        whole: one row a prefix and family: `prefix, kind, mode, distance, contrast, passes`;
+            `distance` is NaN for a family that has none.
+        prefixes: the panels, in order; those without a row are left out.
+    """
+    table = whole.assign(
+        row=[_row(kind, mode) for kind, mode in zip(whole["kind"], whole["mode"], strict=True)],
+        column=[NEAR if np.isnan(each) else str(int(each)) for each in whole["distance"]],
+    )
+    rows = list(dict.fromkeys(table["row"]))
+    distances = sorted(set(whole["distance"].dropna().astype(int)))
+    columns = [name for name in (NEAR, *map(str, distances)) if name in set(table["column"])]
+    limit = colour_limit(table["contrast"], at_least=0.5)
+    shown = [prefix for prefix in prefixes if (table["prefix"] == prefix).any()]
+    figure, all_axes = panels(len(shown), height=0.9 + 0.17 * len(rows))
+    for axes, prefix in zip(all_axes, shown, strict=True):
+        of_prefix = table[table["prefix"] == prefix]
+        grids = {
+            name: of_prefix.pivot(index="row", columns="column", values=name).reindex(
+                index=rows, columns=columns
+            )
+            for name in ("contrast", "passes")
+        }
+        sns.heatmap(
+            grids["contrast"].astype(float),
+            ax=axes,
+            cmap="RdBu_r",
+            vmin=-limit,
+            vmax=limit,
+            xticklabels=True,
+            yticklabels=axes is all_axes[0],
+            cbar=axes is all_axes[-1],
+            cbar_kws={"label": "Contrast (logits)", "shrink": 0.5},
+        )
+        _mark(axes, grids["passes"])
+        axes.set(title=f"prefix: {prefix}", xlabel="Distance (tokens)", ylabel="")
+        axes.tick_params(axis="x", rotation=90)
+    return figure
+
+
+def _mark(axes: Axes, passes: pd.DataFrame) -> None:
+    """An × on each measured cell that does not pass."""
+    for row, values in enumerate(passes.to_numpy()):
+        for column, value in enumerate(values):
+            if value is False or value is np.False_:
+                axes.text(column + 0.5, row + 0.5, "×", ha="center", va="center", fontsize=6)
+
+
+def _row(kind: str, mode: object) -> str:
+    """A family's kind, and which end is held in place."""
+    held = {"fixed_source": ", source fixed", "fixed_query": ", query fixed"}
+    return kind.removeprefix("long_range/") + held.get(str(mode), "")

@@ -1,0 +1,103 @@
+"""The long-range families by name, such as `"long_range/recall/256/fixed_query"`."""
+
+from functools import partial
+from itertools import product
+from typing import Any, Literal
+
+from interp.items import Corruption, Item
+from interp.tasks.distance import DISTANCES, FarPair, FarWording, Mode, at_distance
+from interp.tasks.family import Family
+from interp.tasks.far_lists import Lists, list_pairs
+from interp.tasks.far_sentences import (
+    Ends,
+    FlipWording,
+    agreement_pairs,
+    coreference_pairs,
+    end_pairs,
+)
+from interp.tasks.filler import Filler
+from interp.tasks.frames import Halves
+from interp.tasks.lexicon import Record, load
+
+Kind = Literal[
+    "repeat",
+    "induction_gap",
+    "recall",
+    "needle",
+    "far_agreement",
+    "far_coreference",
+    "sentence_end",
+]
+KINDS: dict[Kind, Corruption] = {
+    "repeat": Corruption.ROLE_FLIP,
+    "induction_gap": Corruption.ROLE_FLIP,
+    "recall": Corruption.ROLE_FLIP,
+    "needle": Corruption.ROLE_FLIP,
+    "far_coreference": Corruption.ROLE_FLIP,
+    "far_agreement": Corruption.FEATURE_FLIP,
+    "sentence_end": Corruption.FEATURE_FLIP,
+}
+"""What the families are, and how their counterfactuals differ."""
+
+
+class _Data(Record):
+    words: Halves[str]
+    repeat: Lists
+    induction_gap: Lists
+    recall: Lists
+    needle: Lists
+    far_coreference: tuple[FlipWording, FlipWording, FlipWording, FlipWording]
+    far_agreement: tuple[FarWording, FarWording, FarWording, FarWording]
+    sentence_end: Ends
+
+
+def far_name(kind: Kind, distance: int, mode: Mode) -> str:
+    """The name under which a family is built."""
+    return f"long_range/{kind}/{distance}/{mode}"
+
+
+def _generate(
+    kind: Kind,
+    distance: int,
+    mode: Mode,
+    tokenizer: Any,
+    n_pairs: int,
+    seed: int,
+    corruption: Corruption,
+) -> list[Item]:
+    """Pairs at one distance. A pair has the same words at every distance and in both modes."""
+    data = load("distances.toml", _Data)
+    pool = getattr(data, kind).filler if kind in _LISTS else "weather"
+    filler = Filler.load(pool, tokenizer)
+    return [
+        item
+        for pair in _pairs(kind, data, tokenizer, n_pairs, seed)
+        for item in at_distance(
+            pair, distance, mode, filler, corruption=corruption, front=f"{seed}.front"
+        )
+    ]
+
+
+_LISTS = ("repeat", "induction_gap", "recall", "needle")
+
+
+def _pairs(kind: Kind, data: _Data, tokenizer: Any, n_pairs: int, seed: int) -> list[FarPair]:
+    match kind:
+        case "far_agreement":
+            return agreement_pairs(data.far_agreement, tokenizer, n_pairs, seed)
+        case "far_coreference":
+            return coreference_pairs(data.far_coreference, tokenizer, n_pairs, seed)
+        case "sentence_end":
+            return end_pairs(data.sentence_end, tokenizer, n_pairs, seed)
+        case _:
+            return list_pairs(kind, getattr(data, kind), data.words, tokenizer, n_pairs, seed)
+
+
+FAMILIES = tuple(
+    Family(
+        name=far_name(kind, distance, mode),
+        corruptions=(corruption,),
+        generate=partial(_generate, kind, distance, mode),
+    )
+    for (kind, corruption), distance, mode in product(KINDS.items(), DISTANCES, Mode)
+)

@@ -1,0 +1,114 @@
+"""Lists at a distance: cues with their answers, filler, and one cue again."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from interp.tasks.distance import FarPair, FarWording, Side
+from interp.tasks.frames import SPLITS, Halves
+from interp.tasks.lexicon import MIN_LEXEMES, Record
+from interp.tasks.turns import dealt
+
+N_CONTEXTS = 32
+"""A second question is put to a context only when this many have had their first."""
+
+_ENTRIES = ("2", "0", "1")  # the nearest to the query first
+
+
+class Lists(Record):
+    """One family of `data/distances.toml`: wordings with slots cue0 to cue2, answer0 to answer2.
+
+    Where it has no cues and answers of its own, both are random words, as are the `others`,
+    further slots of the head.
+    """
+
+    filler: Literal["weather", "haystack"]
+    cues: Halves[str] | None = None
+    answers: Halves[str] | None = None
+    others: tuple[str, ...] = ()
+    wordings: tuple[FarWording, FarWording, FarWording, FarWording]
+
+
+class _Slots(NamedTuple):
+    """Slots that are filled from one lexicon, and its lexemes in each split."""
+
+    name: str
+    roles: tuple[str, ...]
+    by_split: list[list[str]]
+
+
+def list_pairs(
+    name: str, data: Lists, words: Halves[str], tokenizer: Any, n_pairs: int, seed: int
+) -> list[FarPair]:
+    """Pairs that differ in the cue that is asked: the last of the list, or an earlier one.
+
+    Pairs are dealt to the splits in turn, and lexemes to the slots, so that each has each role of
+    its split equally often.
+    """
+    slots = _slots(data, words, tokenizer)
+    pairs: list[FarPair] = []
+    for index in range(n_pairs):
+        context, question = _turn(index)
+        split, turn = context % 2, context // 2
+        filled = {
+            role: word
+            for lexicon in slots
+            for role, word in zip(
+                lexicon.roles,
+                dealt(
+                    lexicon.by_split[split], len(lexicon.roles), turn, key=f"{seed}.{lexicon.name}"
+                ),
+                strict=True,
+            )
+        }
+        far = str((turn // 2 + question) % 2)
+        pairs.append(
+            FarPair(
+                pair_id=f"{name}.{index:04d}",
+                wording=data.wordings[2 * split + turn % 2],
+                split=SPLITS[split],
+                clusters=(f"near:{filled['cue2']}", f"far:{filled[f'cue{far}']}"),
+                clean=_side(filled, far, "2", "first"),
+                corrupt=_side(filled, "2", far, "second"),
+                nearest="answer2",
+                stream=f"{seed}.{name}.{context}",
+            )
+        )
+    return pairs
+
+
+def _turn(index: int) -> tuple[int, int]:
+    """The context of a pair, and which of its questions the pair asks."""
+    rounds, within = divmod(index, 2 * N_CONTEXTS)
+    question, context = divmod(within, N_CONTEXTS)
+    return rounds * N_CONTEXTS + context, question
+
+
+def _slots(data: Lists, words: Halves[str], tokenizer: Any) -> list[_Slots]:
+    cues = tuple(f"cue{entry}" for entry in _ENTRIES)
+    answers = tuple(f"answer{entry}" for entry in _ENTRIES)
+    if data.cues is None or data.answers is None:
+        lexica = [("words", words, (*cues, *answers, *data.others))]
+    else:
+        lexica = [("cues", data.cues, cues), ("answers", data.answers, answers)]
+    return [
+        _Slots(
+            name,
+            roles,
+            [
+                lexicon.usable(split, tokenizer, slot=name, at_least=max(MIN_LEXEMES, len(roles)))
+                for split in SPLITS
+            ],
+        )
+        for name, lexicon, roles in lexica
+    ]
+
+
+def _side(words: Mapping[str, str], entry: str, other: str, place: str) -> Side:
+    """The prompt that asks for one entry of the list, with the other as the foil."""
+    return Side(
+        words={**words, "query": words[f"cue{entry}"]},
+        source=f"answer{entry}",
+        distractors=(f"answer{other}",),
+        answer=words[f"answer{entry}"],
+        labels={"source_slot": place},
+    )
