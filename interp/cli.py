@@ -171,19 +171,37 @@ def validate(
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Models whose heads are known: every known answer against what is measured."""
+    """Models whose heads are known: every known answer against what is measured.
+
+    Exits with 1 if anything is wrong.
+    """
     from interp.planted import NAMES as PLANTED
+    from interp.recovery import recovery
     from interp.validate import validate as validate_table
 
     for name in models or ():
         _known("planted model", name, tuple(PLANTED))
-    table = validate_table(models or PLANTED)
-    _print_table(table.groupby("model", sort=False)["agrees"].agg(["sum", "count"]).reset_index())
-    wrong = table[~table["agrees"]]
-    if len(wrong):
-        _print_table(wrong)
-    typer.echo(f"{int(table['agrees'].sum())} of {len(table)} known values agree")
-    _write_json(json_file, table.to_dict(orient="records"))
+    values, roles = validate_table(models or PLANTED), recovery(models or PLANTED)
+    by_model = values.groupby("model", sort=False)["agrees"].agg(["sum", "count"])
+    by_model["roles_found"] = roles.groupby("model")["agrees"].mean()
+    _print_table(by_model.reset_index())
+    wrong_values, wrong_roles = values[~values["agrees"]], roles[~roles["agrees"]]
+    for wrong in (wrong_values, wrong_roles):
+        if len(wrong):
+            _print_table(wrong)
+    n_seeds = roles["seed"].nunique()
+    typer.echo(f"{int(values['agrees'].sum())} of {len(values)} known values agree")
+    typer.echo(
+        f"{int(roles['agrees'].sum())} of {len(roles)} roles are found again "
+        f"({n_seeds} seeds of words, order and noise)"
+    )
+    by_head = roles.groupby(["model", "head", "role"], sort=False, as_index=False)["agrees"]
+    by_head = by_head.agg(n_seeds="count", n_found="sum")
+    _write_json(
+        json_file, {"values": values.to_dict("records"), "roles": by_head.to_dict("records")}
+    )
+    if len(wrong_values) or len(wrong_roles):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -239,6 +257,6 @@ def _print_table(table: Any) -> None:
     typer.echo(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
 
 
-def _write_json(path: Path | None, rows: list[dict[str, Any]]) -> None:
+def _write_json(path: Path | None, found: Any) -> None:
     if path is not None:
-        path.write_text(json.dumps(rows, indent=2, default=str) + "\n")
+        path.write_text(json.dumps(found, indent=2, default=str) + "\n")

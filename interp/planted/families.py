@@ -152,7 +152,7 @@ def as_llama(
 
     Args:
         n_kv_heads: one for each head when None; else heads of a group have one key and value.
-        radius: length of the stream at which live norms (ε = 10⁻⁵) change nothing; still when None.
+        radius: length of the stream at which live norms (ε = 10⁻⁷) change nothing; still when None.
         rope: parameters of the rotary embedding; still when None.
         d_head: the least that holds every head when None.
     """
@@ -194,7 +194,7 @@ def as_llama(
             "num_attention_heads": n_heads,
             "num_key_value_heads": n_kv_heads,
             "head_dim": d_head,
-            "rms_norm_eps": STILL_EPSILON if radius is None else 1e-5,
+            "rms_norm_eps": STILL_EPSILON if radius is None else 1e-7,
             "rope_parameters": rope or _NO_TURN,
             "tie_word_embeddings": False,
             "bos_token_id": 0,

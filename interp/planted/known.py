@@ -65,7 +65,7 @@ class Planted:
     items: tuple[Item, ...]
     known: dict[Head, Known]
     rests: Known = RESTS
-    tolerance: float = 1e-3
+    tolerance: float = 1e-5
 
 
 Builder = Callable[[], Planted]
