@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -26,6 +27,24 @@ N_TEXTS = 8  # of each document and task, so that long documents count no more t
 LONGEST = 256  # tokens
 LEAST_ITEMS = 40
 FOLDER = Path("reports") / "natural_text"
+CAPTION = f"""# The best head for a relation in natural text
+
+GUM, dev part: the first {N_TEXTS} texts of each document that have the relation; a pronoun's text
+is its sentence and the one before. A word receives what its tokens receive; it gives the mean of
+their rows in the encoder, and the row of its last token in the decoder, which sees only what stands
+before. *Open*: of all words but the query and special tokens the head attends most to the right
+one; *among*: of the candidates alone (words of the same part of speech, or heads of mentions).
+
+Each head is chosen on every second document and counted on the others; the interval is over these
+documents. All that it must beat is chosen and counted likewise: the best fixed offset, the nearest
+candidate, even attention (chance), and the best head of models of the same shape that have learned
+nothing ({N_SEEDS} seeds: mean, and the greatest), also with the trained embeddings kept. *Swapped*
+is how often the same head selects the distractor that stands nearest to the source instead. *Raw*
+attention to the source stands beside what goes to the sink, and beside its share of the rest. An
+offset or a neighbour that does as well says that the head may know places and not roles.
+`best_heads.csv` has the figures in full. Head-level claims are relative to these texts.
+
+"""
 
 
 def main() -> None:
@@ -38,7 +57,8 @@ def main() -> None:
     table = pd.concat(tables, ignore_index=True)
     FOLDER.mkdir(parents=True, exist_ok=True)
     table.to_csv(FOLDER / "best_heads.csv", index=False, float_format="%.4f", lineterminator="\n")
-    print(table.to_string(index=False, float_format=lambda value: f"{value:.2f}"))
+    (FOLDER / "README.md").write_text(CAPTION + as_markdown(table), encoding="utf-8")
+    print(as_markdown(table))
 
 
 def few_texts(path: Path) -> Iterator[ScoringItem]:
@@ -74,6 +94,35 @@ def of_model(model: Model, items: list[ScoringItem]) -> pd.DataFrame:
     table = best_heads(model, encoded.batches, names, n_seeds=N_SEEDS, progress=on_stderr)
     whole = pd.Series([item.task for item in items]).value_counts()
     return table.assign(coverage=table["relation"].map(pd.Series(names).value_counts() / whole))
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    """The table with its controls, to two decimals."""
+
+    def two(row: Any, *names: str) -> str:
+        return " / ".join(f"{row[name]:.2f}" for name in names)
+
+    rows = [
+        {
+            "model": row["model"],
+            "relation": row["relation"],
+            "choice": row["choice"],
+            "items": f"{row['n_items']}",
+            "seen": f"{row['coverage']:.0%}",
+            "head": row["head"],
+            "accuracy": f"{two(row, 'accuracy')} ({two(row, 'accuracy_low', 'accuracy_high')})",
+            "offset": f"{two(row, 'offset_accuracy')} (at {row['offset']})",
+            "nearest": two(row, "nearest"),
+            "chance": two(row, "chance"),
+            "random": two(row, "random_init", "random_init_most"),
+            "random, embeddings": two(row, "random_embeddings", "random_embeddings_most"),
+            "swapped": two(row, "decoy"),
+            "raw / sink / corrected": two(row, "raw", "sink_mass", "sink_corrected"),
+        }
+        for _, row in table.iterrows()
+    ]
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _before(item: ScoringItem) -> ScoringItem:

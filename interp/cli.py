@@ -78,27 +78,33 @@ def heads(
     prefix: PrefixOption = "document",
     top: Annotated[int, typer.Option(min=1, help="Heads named for each score.")] = 5,
     json_file: JsonOption = None,
+    quiet: QuietOption = False,
 ) -> None:
-    """The task-free battery: previous token, duplicate, induction, first token."""  # fmt: skip
-    from interp.measures.battery import battery, repeat_losses
+    """The task-free battery: offsets, repeats, sinks, spread, copying, retrieval, circuits."""
+    from interp.measures.battery import repeat_losses
+    from interp.measures.overview import overview
     from interp.measures.repeats import repeats
     from interp.models import load
 
     loaded = load(model, prefix=prefix)
     sequences = repeats(loaded)
-    table = battery(loaded, sequences)
-    first, second = repeat_losses(loaded, sequences)
-    typer.echo(
-        f"prefix {loaded.prefix.text or 'none'}; loss {first:.2f} nats on the first block, "
-        f"{second:.2f} on its repeat"
-    )
-    for score in ("previous_token", "duplicate", "induction", "first_token"):
-        best = table.nlargest(top, score)
+    found = overview(loaded, sequences, progress=_progress(quiet))
+    typer.echo(f"prefix {loaded.prefix.text or 'none'}")
+    if loaded.is_causal:
+        first, second = repeat_losses(loaded, sequences)
+        typer.echo(f"loss {first:.2f} nats on the first block, {second:.2f} on its repeat")
+    sinks = found.table["sink_rate"].mean()
+    typer.echo(f"sink rate of the model: {sinks:.2f} of heads and sequences")
+    for score in found.table.columns.drop(["layer", "head", "label"]):
+        best = found.table.nlargest(top, score)
         named = ", ".join(
             f"{label} {value:.2f}" for label, value in zip(best["label"], best[score], strict=True)
         )
-        typer.echo(f"{score}: {named}")
-    _write_json(json_file, table.to_dict(orient="records"))
+        if named:
+            typer.echo(f"{score}: {named}")
+    for _, row in found.undefined.iterrows():
+        typer.echo(f"{row['score']}: undefined; {row['reason']}")
+    _write_json(json_file, found.table.to_dict(orient="records"))
 
 
 @app.command()
@@ -119,12 +125,15 @@ def head(
     card = head_card(
         name, names, model_name=model, prefix=prefix, preset=preset, progress=_progress(quiet)
     )
-    for _, row in card.iterrows():
+    for _, row in card.verdicts.iterrows():
         typer.echo(f"{row['label']}, {row['task']}: {row['reading']}")
         typer.echo(f"  raw attention {row['raw']:.2f}, CAS {_bounded(row, 'cas')}")
         for tier in ("everywhere", "query", "edge"):
             typer.echo(f"  effect, {tier}: {_bounded(row, f'effect_{tier}')} of the gap")
-    _write_json(json_file, card.to_dict(orient="records"))
+        of_task = card.measures[card.measures["task"] == row["task"]]
+        for league, measures in of_task.groupby("league", sort=False):
+            typer.echo(f"  {league}: {_means(measures)}")
+    _write_json(json_file, card.verdicts.merge(card.wide, on="task").to_dict(orient="records"))
 
 
 @app.command()
@@ -251,6 +260,13 @@ def _progress(quiet: bool) -> Any:
 
 def _bounded(row: Any, name: str) -> str:
     return f"{row[name]:.2f} ({row[f'{name}_low']:.2f} to {row[f'{name}_high']:.2f})"
+
+
+def _means(measures: Any) -> str:
+    """Each measure with its mean; those that the model has not are left out."""
+    defined = measures[measures["n_valid"] > 0]
+    named = zip(defined["measure"], defined["value"], strict=True)
+    return ", ".join(f"{name} {value:.3g}" for name, value in named)
 
 
 def _print_table(table: Any) -> None:

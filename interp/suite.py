@@ -1,14 +1,17 @@
 """Several tasks on one model: each into its own folder, and a summary of them all."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from interp.contrast import MATTERS, NO_EFFECT, selectivity
-from interp.heads import nearest_name
+from interp.heads import Head, nearest_name
 from interp.items import Item
+from interp.measures.catalogue import described, scores
 from interp.models import Model, load
+from interp.models.record import record
 from interp.progress import Progress, silent
 from interp.report import write_index
 from interp.run import N_PAIRS, Settings, measure, run_task
@@ -80,6 +83,29 @@ def items_of(task: str, model: Model, *, preset: str, seed: int) -> list[Item]:
     return build(task, model.tokenizer, n_pairs=N_PAIRS[preset], seed=seed)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """One head on several tasks.
+
+    Attributes:
+        verdicts: a row a task: attention, and its effect at the three tiers. The p-values are those
+            of a head chosen beforehand: not adjusted for the other heads.
+        measures: a row a task and measure: `task`, `measure`, `league`, and the mean `value` over
+            the `n_valid` items on which it is defined.
+    """
+
+    verdicts: pd.DataFrame
+    measures: pd.DataFrame
+
+    @property
+    def wide(self) -> pd.DataFrame:
+        """The measures as columns, a row a task; those of the verdicts left out."""
+        grid = self.measures.pivot(index="task", columns="measure", values="value").reset_index()
+        return grid.drop(
+            columns=[name for name in grid if name in self.verdicts and name != "task"]
+        )
+
+
 def head_card(
     name: str,
     tasks: Sequence[str],
@@ -89,10 +115,8 @@ def head_card(
     preset: str = "quick",
     seed: int = 0,
     progress: Progress = silent,
-) -> pd.DataFrame:
-    """One head on several tasks, a row a task: attention, and its effect at the three tiers.
-
-    The p-values are those of a head chosen beforehand: not adjusted for the other heads.
+) -> Card:
+    """One head on several tasks (see `Card`), on the items that pass the behaviour gate.
 
     Raises:
         ValueError: there is no such head, or bad input.
@@ -100,17 +124,34 @@ def head_card(
     with progress(f"loading {model_name}", 1):
         model = _with_logits(load(model_name, prefix=prefix))
     head = model.head(name)
-    rows = []
+    rows, measures = [], []
     for task in tasks:
         settings = _settings(task, preset=preset, seed=seed)
         items = items_of(task, model, preset=preset, seed=seed)
         run = measure(model, items, settings, heads=[head], progress=progress)
         if "verdicts" in run.tables:
+            kept = set(run.tables["items"]["item_id"])
+            passing = [item for item in items if item.item_id in kept]
             rows.append(run.tables["verdicts"].assign(task=settings.task))
+            measures.append(_means_of(model, passing, head).assign(task=settings.task))
     if not rows:
         raise ValueError("the model shows none of these behaviours, so no head is measured.")
     card = pd.concat(rows, ignore_index=True)
-    return card[["task", *card.columns.drop(["task", "layer", "head"])]]
+    return Card(
+        verdicts=card[["task", *card.columns.drop(["task", "layer", "head"])]],
+        measures=pd.concat(measures, ignore_index=True),
+    )
+
+
+def _means_of(model: Model, items: Sequence[Item], head: Head) -> pd.DataFrame:
+    """The mean of every measure over items, for one head."""
+    tables = []
+    for batch in model.encode(items):
+        table = scores(record(model.plain, batch)).table
+        tables.append(table[(table["layer"] == head.layer) & (table["head"] == head.head)])
+    of_items = pd.concat(tables).groupby("measure", sort=False)
+    means = of_items.agg(value=("value", "mean"), n_valid=("valid", "sum")).reset_index()
+    return described()[["measure", "league"]].merge(means, on="measure", validate="1:1")
 
 
 def summarise(runs: Mapping[str, Run]) -> pd.DataFrame:

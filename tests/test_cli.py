@@ -139,3 +139,22 @@ def test_a_folder_with_a_different_run_is_refused(interp, tiny_folder, pairs_fil
     assert code == 2
     assert "holds a different run (prefix differ)" in err
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_the_heads_of_an_encoder(interp, tmp_path):
+    """What has no meaning there is named with its reason, and all else is measured."""
+    out_file = tmp_path / "heads.json"
+    code, out, _ = interp("heads", "minilm-l6", "--top", 1, "--quiet", "--json", out_file)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "prefix [CLS]"
+    assert any(line.startswith("sink rate of the model: 0.") for line in lines)
+    assert (
+        "retrieval: undefined; minilm-l6 predicts no next token, so there is no copying from far "
+        "back to watch."
+    ) in lines
+    rows = json.loads(out_file.read_text())
+    assert len(rows) == 72
+    best = max(rows, key=lambda row: row["previous_token"])
+    assert f"previous_token: {best['label']} {best['previous_token']:.2f}" in lines
+    assert best["previous_token"] > 0.9

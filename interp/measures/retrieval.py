@@ -10,6 +10,7 @@ from interp.measures.battery import read_patterns
 from interp.measures.repeats import words
 from interp.models.model import Model
 from interp.models.plain import Plain
+from interp.models.undefined import UndefinedError
 
 _ASKED = " The secret words are"
 
@@ -78,9 +79,13 @@ def retrieval(model: Model, needles: Needles, *, keep_failed: bool = False) -> R
     Args:
         keep_failed: score items on which the model fails too, as on `with_other_words`.
 
+    Raises:
+        UndefinedError: the model does not predict the next token.
+
     Source: Wu et al. 2024, arXiv:2404.15574, who let the model generate; places are a set here,
     so that a word copied twice counts once.
     """
+    _require_next_token(model)
     ids = torch.cat([needles.prompt, needles.answer], dim=1)
     n_words, start = needles.answer.shape[1], needles.prompt.shape[1] - 1
     asks = slice(start, start + n_words)
@@ -102,8 +107,12 @@ def generated_retrieval(model: Model, needles: Needles) -> Retrieval:
     A place counts where a head attends to it most while the token generated is the one that stands
     there. Accuracy is the share of the answer's words among those generated.
 
+    Raises:
+        UndefinedError: the model does not predict the next token.
+
     Source: Wu et al. 2024, arXiv:2404.15574.
     """
+    _require_next_token(model)
     n_words = needles.answer.shape[1]
     stated = needles.place + torch.arange(n_words)
     ids, hits = needles.prompt, None
@@ -124,6 +133,13 @@ def generated_retrieval(model: Model, needles: Needles) -> Retrieval:
     given = ids[:, -n_words:]
     found = (needles.answer[:, :, None] == given[:, None, :]).any(-1)
     return _retrieval(hits.float().mean(-1), found.float().mean(-1), keep_failed=False)
+
+
+def _require_next_token(model: Model) -> None:
+    if not model.is_causal or model.plain.anatomy.unembedding is None:
+        raise UndefinedError(
+            f"{model.name} predicts no next token, so there is no copying from far back to watch."
+        )
 
 
 def _retrieval(
