@@ -62,7 +62,9 @@ class Table:
         there = self.rows()
         return len(there) > 0 and bool(
             (
-                (there["prefix"] == prefix) & (there["family"] == family) & (there["items"] == items)
+                (there["prefix"] == prefix)
+                & (there["family"] == family)
+                & (there["items"] == items)
             ).any()
         )
 
