@@ -138,7 +138,8 @@ def _table(name: str) -> Table:
 
 
 def _n_pairs(family: str) -> int:
-    return N_PAIRS.get(_place(family)["distance"] or 0, N_PAIRS_NEARER)
+    _, _, *rest = family.split("/")
+    return N_PAIRS.get(int(rest[0]), N_PAIRS_NEARER) if rest else N_PAIRS_NEARER
 
 
 def _place(family: str) -> dict[str, int | str | None]:

@@ -13,6 +13,7 @@ from interp.effects.engine import corrupt_metric, intact_metric
 from interp.effects.metrics import Metric
 from interp.encode import Batch, positions_of, token_in_context
 from interp.items import Item
+from interp.measures.representation import representation_margins
 from interp.models.model import Model
 from interp.models.record import record
 from interp.models.trie import last_logits
@@ -60,6 +61,13 @@ def answer_table(model: Model, items: Sequence[Item]) -> pd.DataFrame:
     difference = (logits[:, 0] - logits[:, 1]).reshape(len(items), 2)
     n_tokens = [len(ids[item.clean_text]) for item in items]
     return _item_frame(items, n_tokens, difference[:, 0], difference[:, 1])
+
+
+def representation_table(model: Model, items: Sequence[Item]) -> pd.DataFrame:
+    """The table of `item_table` for `representation_margins`, for a model without logits."""
+    here, there = representation_margins(model, items)
+    n_tokens = [len(text_ids(item.clean_text, model.tokenizer)) for item in items]
+    return _item_frame(items, n_tokens, here, there)
 
 
 def _end(item: Item, tokenizer: Any) -> int | None:

@@ -33,7 +33,11 @@ QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress on stder
 @app.command()
 def run(
     task: Annotated[
-        str, typer.Argument(help="agreement, coreference, long_range, all, or FILE.jsonl.")
+        str,
+        typer.Argument(
+            help="agreement, coreference, long_range, all, a family such as "
+            "long_range/recall/64/fixed_source, or FILE.jsonl."
+        ),
     ] = "all",
     model: ModelOption = "smollm2-135m",
     prefix: PrefixOption = "document",
@@ -137,6 +141,57 @@ def head(
 
 
 @app.command()
+def data(
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A phenomenon, a family such as long_range/recall/64/fixed_source, or a file: "
+            ".jsonl (own pairs or BLiMP), .conllu, .tsv (Winogender, Linzen), .txt (WinoBias)."
+        ),
+    ],
+    model: ModelOption = "smollm2-135m",
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs to make; a file has its own.")] = 64,
+    seed: Annotated[int, typer.Option(help="Of the items.")] = 0,
+    prefix: PrefixOption = "document",
+    out: Annotated[Path | None, typer.Option(help="Write the pairs here as JSON lines.")] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Items as the tokenizer cuts them, their balance, cues and behaviour; checks a FILE."""
+    from interp.describe import MARKS, describe
+    from interp.suite import reading_of, write_items
+
+    loaded, name, reading = reading_of(
+        task, model_name=model, prefix=prefix, n_pairs=pairs, seed=seed
+    )
+    typer.echo(f"{task}: {name}, {len(reading.items)} items, {len(reading.dropped)} left out")
+    _print_dropped(reading.dropped)
+    if not reading.items:
+        raise ValueError(f"{task} holds no item that can be used with {loaded.name}.")
+    found = describe(loaded, reading)
+    _print_table(found.counts)
+    typer.echo(f"\nexamples ({MARKS}):")
+    for row in found.examples.itertuples():
+        answer = f"  → {row.answer!r}, not {row.foil!r}" if row.answer else ""
+        typer.echo(f"{row.template}, {row.item_id}: {row.tokens}{answer}")
+    for title, table in (
+        ("balance", found.balance),
+        ("cues alone (chance .5)", found.heuristics),
+        (f"behaviour ({found.measured})", found.behaviour),
+        ("cells", found.cells),
+    ):
+        if len(table):
+            typer.echo(f"\n{title}:")
+            _print_table(table.drop(columns=["reason"], errors="ignore"))
+    for row in found.behaviour.itertuples():
+        if getattr(row, "reason", ""):
+            typer.echo(f"{row.template_id}: {row.reason}")
+    if out is not None:
+        write_items(reading, out)
+        typer.echo(f"pairs: {out}")
+    _write_json(json_file, found.as_rows())
+
+
+@app.command()
 def models(json_file: JsonOption = None) -> None:
     """What can be loaded here, and what each needs."""
     rows = []
@@ -237,6 +292,8 @@ def main() -> None:
 def _task_names(task: str) -> list[str]:
     if task == "all":
         return list(TASKS)
+    if "/" in task and not task.endswith(".jsonl"):
+        return [task]
     if task.endswith(".jsonl"):
         if not Path(task).is_file():
             raise FileNotFoundError(f"there is no file {task}.")
@@ -271,6 +328,14 @@ def _means(measures: Any) -> str:
 
 def _print_table(table: Any) -> None:
     typer.echo(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+
+
+def _print_dropped(dropped: Any) -> None:
+    """Each thing that was left out; of a reason that comes often, how often, with the first."""
+    for reason, rows in dropped.groupby("reason", sort=False):
+        first = rows["place"].iloc[0]
+        others = f" (and {len(rows) - 1} more for this reason)" if len(rows) > 1 else ""
+        typer.echo(f"left out: {first}: {reason}{others}")
 
 
 def _write_json(path: Path | None, found: Any) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from interp.contrast import MATTERS, NO_EFFECT, selectivity
 from interp.heads import Head, nearest_name
-from interp.items import Item
+from interp.items import Item, ScoringItem
 from interp.measures.catalogue import described, scores
 from interp.models import Model, load
 from interp.models.record import record
@@ -16,7 +16,12 @@ from interp.progress import Progress, silent
 from interp.report import write_index
 from interp.run import N_PAIRS, Settings, measure, run_task
 from interp.store import Run, write_whole
-from interp.tasks import NAMES, build, read_pairs
+from interp.tasks import NAMES, build, known_name, read_pairs
+from interp.tasks.distance import most_pairs
+from interp.tasks.jsonl import write_pairs
+from interp.tasks.readers import Reading
+from interp.tasks.readers.formats import SUFFIXES, read_file
+from interp.tasks.readers.reading import reading
 
 
 def run_suite(
@@ -35,7 +40,8 @@ def run_suite(
     Among several tasks, one whose behaviour fails the gate is a run without ranked heads.
 
     Args:
-        tasks: names of phenomena, or paths to `.jsonl` files of pairs.
+        tasks: names of phenomena or families, or paths to `.jsonl` files of pairs. The folder of a
+            family has its name with dashes for slashes.
 
     Raises:
         ValueError: bad input, or a single task whose behaviour fails the gate (its behaviour is
@@ -65,7 +71,8 @@ def run_suite(
 def _settings(task: str, *, preset: str, seed: int) -> Settings:
     """A file has as many pairs as it has, whatever the preset."""
     is_file = task.endswith(".jsonl")
-    return Settings(task=Path(task).stem, preset="own pairs" if is_file else preset, seed=seed)
+    name = Path(task).stem if is_file else task.replace("/", "-")
+    return Settings(task=name, preset="own pairs" if is_file else preset, seed=seed)
 
 
 def items_of(task: str, model: Model, *, preset: str, seed: int) -> list[Item]:
@@ -76,11 +83,48 @@ def items_of(task: str, model: Model, *, preset: str, seed: int) -> list[Item]:
     """
     if task.endswith(".jsonl"):
         return read_pairs(Path(task), model.tokenizer)
-    for what, name, names in (("task", task, NAMES), ("preset", preset, tuple(N_PAIRS))):
-        if name not in names:
+    known = (("task", task, NAMES), ("preset", preset, tuple(N_PAIRS)))
+    for what, name, names in known:
+        if name not in names and "/" not in name:
             nearest = nearest_name(name, names) or ", ".join(names)
             raise ValueError(f"unknown {what} {name!r}; did you mean {nearest}?")
-    return build(task, model.tokenizer, n_pairs=N_PAIRS[preset], seed=seed)
+    n_pairs = min(N_PAIRS[preset], most_pairs(task))
+    return build(task, model.tokenizer, n_pairs=n_pairs, seed=seed)
+
+
+def reading_of(
+    task: str, *, model_name: str, prefix: str, n_pairs: int, seed: int
+) -> tuple[Model, str, Reading[Item] | Reading[ScoringItem]]:
+    """A model, what a task or file is called, and its items with what was left out.
+
+    Raises:
+        ValueError, FileNotFoundError: there is no such task, file or model, in one sentence.
+    """
+    is_file = Path(task).suffix in SUFFIXES
+    if not is_file:
+        known_name(task)
+    elif not Path(task).is_file():
+        raise FileNotFoundError(f"there is no file {task}.")
+    model = load(model_name, prefix=prefix)
+    if is_file:
+        return model, *read_file(Path(task), model.tokenizer)
+    items = build(task, model.tokenizer, n_pairs=n_pairs, seed=seed)
+    return model, f"seed {seed}", reading(items, [])
+
+
+def write_items(kept: Reading[Item] | Reading[ScoringItem], path: Path) -> None:
+    """Pairs as JSON lines, which `read_pairs` takes back unchanged.
+
+    Raises:
+        ValueError: the items are from natural text and have no counterfactual.
+    """
+    pairs = [item for item in kept.items if isinstance(item, Item)]
+    if not pairs:
+        raise ValueError(
+            "these items are places in natural text, without a counterfactual; only pairs are "
+            "written as JSON lines."
+        )
+    write_pairs(pairs, path)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,17 @@ from interp.tasks.heuristics import heuristics
 from interp.tasks.jsonl import pairs, read_pairs
 from interp.tokens import text_ids
 
-__all__ = ["NAMES", "balance", "build", "check", "families", "heuristics", "pairs", "read_pairs"]
+__all__ = [
+    "NAMES",
+    "balance",
+    "build",
+    "check",
+    "families",
+    "heuristics",
+    "known_name",
+    "pairs",
+    "read_pairs",
+]
 
 NAMES = ("agreement", "coreference", "long_range")
 """The phenomena."""
@@ -29,6 +39,15 @@ def families(phenomenon: str = "") -> list[Family]:
     return [
         family for family in _FAMILIES if family.name.split("/")[0] == phenomenon or not phenomenon
     ]
+
+
+def known_name(name: str) -> None:
+    """Nothing, when `build` knows the name.
+
+    Raises:
+        ValueError: it does not; the message names the nearest.
+    """
+    named(name, _FAMILIES)
 
 
 def build(

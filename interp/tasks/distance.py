@@ -13,6 +13,7 @@ from interp.tasks.wording import fill
 DISTANCES = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 """From the last token of the nearer slot to the query, in tokens."""
 
+_MOST_PAIRS = ((256, 64), (512, 32), (2048, 16))
 _ATTEMPTS = 20
 _CLOSED = ("query", "flip")  # slots that repeat another's lexeme, or hold a pronoun
 
@@ -26,6 +27,19 @@ class Mode(StrEnum):
 
     FIXED_SOURCE = "fixed_source"
     FIXED_QUERY = "fixed_query"
+
+
+def most_pairs(name: str) -> int:
+    """How many pairs of a family one run takes: 64 up to 256 tokens, 32 at 512, 16 beyond.
+
+    A run keeps what every layer says at every token. The text is as long as the query is far from
+    its beginning. There is no bound for short families.
+    """
+    parts = name.split("/")
+    if len(parts) != 4:
+        return 1_000_000
+    length = DISTANCES[-1] if parts[3] == Mode.FIXED_QUERY else int(parts[2])
+    return next(n_pairs for longest, n_pairs in _MOST_PAIRS if length <= longest)
 
 
 class FarWording(Record):

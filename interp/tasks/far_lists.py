@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from interp.tasks.distance import FarPair, FarWording, Side
 from interp.tasks.frames import SPLITS, Halves
 from interp.tasks.lexicon import MIN_LEXEMES, Record
-from interp.tasks.turns import dealt
+from interp.tasks.turns import dealt, shuffled
 
 N_CONTEXTS = 32
 """A second question is put to a context only when this many have had their first."""
@@ -44,7 +44,7 @@ def list_pairs(
     Pairs are dealt to the splits in turn, and lexemes to the slots, so that each has each role of
     its split equally often.
     """
-    slots = _slots(data, words, tokenizer)
+    slots = _slots(data, words, tokenizer, seed)
     pairs: list[FarPair] = []
     for index in range(n_pairs):
         context, question = _turn(index)
@@ -83,24 +83,31 @@ def _turn(index: int) -> tuple[int, int]:
     return rounds * N_CONTEXTS + context, question
 
 
-def _slots(data: Lists, words: Halves[str], tokenizer: Any) -> list[_Slots]:
+def _slots(data: Lists, words: Halves[str], tokenizer: Any, seed: int) -> list[_Slots]:
     cues = tuple(f"cue{entry}" for entry in _ENTRIES)
     answers = tuple(f"answer{entry}" for entry in _ENTRIES)
     if data.cues is None or data.answers is None:
         lexica = [("words", words, (*cues, *answers, *data.others))]
     else:
         lexica = [("cues", data.cues, cues), ("answers", data.answers, answers)]
+    least = max(MIN_LEXEMES, len(cues) + len(answers) + len(data.others))
     return [
         _Slots(
             name,
             roles,
             [
-                lexicon.usable(split, tokenizer, slot=name, at_least=max(MIN_LEXEMES, len(roles)))
+                _some(lexicon.usable(split, tokenizer, slot=name, at_least=least), seed)
                 for split in SPLITS
             ],
         )
         for name, lexicon, roles in lexica
     ]
+
+
+def _some(lexemes: list[str], seed: int) -> list[str]:
+    """Sixteen of them, or eight: as many as come round evenly when contexts do."""
+    n_turns = N_CONTEXTS // len(SPLITS)
+    return shuffled(lexemes, str(seed))[: n_turns if len(lexemes) >= n_turns else n_turns // 2]
 
 
 def _side(words: Mapping[str, str], entry: str, other: str, place: str) -> Side:

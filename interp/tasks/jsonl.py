@@ -56,25 +56,39 @@ def _items(records: Iterable[tuple[str, int, Any]], tokenizer: Any, *, source: s
     items: list[Item] = []
     seen: dict[str, str] = {}
     for place, number, record in records:
-        pair = validated(record, Pair, place=place)
-        pair_id = pair.pair_id or f"pair{number:04d}"
-        if pair_id in seen:
-            raise ValueError(
-                f'{place}: field "pair_id": "{pair_id}" is taken by {seen[pair_id]}; '
-                "give each pair its own."
-            )
-        seen[pair_id] = place
-        try:
-            directions = items_of(pair, pair_id)
-            for item in directions:
-                if tokenizer is not None:
-                    check(item, tokenizer)
-        except ValueError as error:
-            raise ValueError(f"{place}: {error}") from error
-        items += directions
+        items += read_pair(place, number, record, seen, tokenizer)
     if not items:
         raise ValueError(f"{source} must hold at least one pair, got none.")
     return items
+
+
+def read_pair(
+    place: str, number: int, record: Any, seen: dict[str, str], tokenizer: Any
+) -> tuple[Item, Item]:
+    """Both directions of one pair.
+
+    Args:
+        seen: the places of the pairs before it, by `pair_id`; its own is added.
+
+    Raises:
+        ValueError: it is not a valid pair; the message names the place and the field.
+    """
+    pair = validated(record, Pair, place=place)
+    pair_id = pair.pair_id or f"pair{number:04d}"
+    if pair_id in seen:
+        raise ValueError(
+            f'{place}: field "pair_id": "{pair_id}" is taken by {seen[pair_id]}; '
+            "give each pair its own."
+        )
+    seen[pair_id] = place
+    try:
+        directions = items_of(pair, pair_id)
+        for item in directions:
+            if tokenizer is not None:
+                check(item, tokenizer)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
+    return directions
 
 
 def write_pairs(items: Sequence[Item], path: Path | str) -> None:

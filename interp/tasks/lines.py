@@ -49,14 +49,22 @@ def json_lines(path: Path | str) -> Iterator[Line]:
         ValueError: a line is not JSON; the message names it.
     """
     for line in text_lines(path):
-        if not line.value.strip():
-            continue
-        try:
-            yield line._replace(value=json.loads(line.value))
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"{line.place}: expected one JSON object, got {error.msg} at column {error.colno}."
-            ) from error
+        if line.value.strip():
+            yield line._replace(value=json_value(line))
+
+
+def json_value(line: Line) -> Any:
+    """What a line says in JSON.
+
+    Raises:
+        ValueError: it is not JSON; the message names the line.
+    """
+    try:
+        return json.loads(line.value)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{line.place}: expected one JSON object, got {error.msg} at column {error.colno}."
+        ) from error
 
 
 def table_lines(path: Path | str, *, columns: Sequence[str]) -> Iterator[Line]:

@@ -1,0 +1,207 @@
+"""A set of items as a model's tokenizer cuts it: spans, counts, balance, cues, and behaviour."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import pandas as pd
+
+from interp.behaviour import (
+    answer_table,
+    behaviour,
+    cells,
+    item_table,
+    representation_table,
+)
+from interp.effects.metrics import LOGIT_DIFFERENCE
+from interp.items import Item, ScoringItem, Span
+from interp.models.model import Model
+from interp.report.spelling import counted, visible
+from interp.tasks import balance, heuristics
+from interp.tasks.readers import Reading
+from interp.tasks.sentences import masked, read_at
+from interp.tokens import covering, text_ids
+
+N_EXAMPLES = 2
+_AROUND = 4
+"""Tokens shown on either side of a marked one, where a text is long."""
+
+MARKS = "S source, D distractor, Q query; tokens are divided by |"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What `describe` found. Each table is empty where it does not apply.
+
+    Attributes:
+        counts: one row a template or relation: `template, n_items, n_pairs`, and the most tokens,
+            `n_tokens`.
+        dropped: one row for each thing that was not read: `place, reason`.
+        examples: `template, item_id, tokens` (see `MARKS`), `answer`, `foil`.
+        balance, heuristics: see `interp.tasks`.
+        behaviour, cells: see `interp.behaviour`; without logits a template's contrast, in cosines,
+            has an interval and no gate.
+        measured: what the contrast is a contrast of.
+    """
+
+    counts: pd.DataFrame
+    dropped: pd.DataFrame
+    examples: pd.DataFrame
+    balance: pd.DataFrame = field(default_factory=pd.DataFrame)
+    heuristics: pd.DataFrame = field(default_factory=pd.DataFrame)
+    behaviour: pd.DataFrame = field(default_factory=pd.DataFrame)
+    cells: pd.DataFrame = field(default_factory=pd.DataFrame)
+    measured: str = ""
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """Every row of every table, with the name of its table."""
+        return [
+            {"table": each.name, **row}
+            for each in fields(self)
+            if isinstance(table := getattr(self, each.name), pd.DataFrame)
+            for row in table.to_dict(orient="records")
+        ]
+
+
+def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Description:
+    """Everything that can be said of items before a head is touched.
+
+    Pairs have a counterfactual, and so balance, cues and behaviour; items from natural text have
+    spans only.
+
+    Raises:
+        ValueError: a span's tokens do not read as its words.
+    """
+    items = reading.items
+    counts = _counts(items, model.tokenizer)
+    examples = _examples(items, model)
+    pairs = [item for item in items if isinstance(item, Item)]
+    if not pairs:
+        return Description(counts=counts, dropped=reading.dropped, examples=examples)
+    measured, answers = _answers(model, pairs)
+    templates = behaviour(answers)
+    if measured == _COSINES:
+        templates = templates.drop(columns=["accuracy", "passes", "reason"])
+    return Description(
+        counts=counts,
+        dropped=reading.dropped,
+        examples=examples,
+        balance=balance(pairs, model.tokenizer),
+        heuristics=heuristics(pairs),
+        behaviour=templates,
+        cells=cells(answers),
+        measured=measured,
+    )
+
+
+_COSINES = "cosine of query and source less that of query and distractor, last layer"
+
+
+def _answers(model: Model, items: Sequence[Item]) -> tuple[str, pd.DataFrame]:
+    """What can be measured of the model's behaviour on the items, and each item's."""
+    if model.plain.anatomy.unembedding is None:
+        return _COSINES, representation_table(model, read_at(items))
+    if model.is_causal:
+        return "logit of the answer less that of the foil, next token", answer_table(model, items)
+    batches = model.encode(masked(items, model.tokenizer))
+    table = item_table(model, batches, LOGIT_DIFFERENCE)
+    return "logit of the answer less that of the foil, at a mask", table
+
+
+def _template(item: Item | ScoringItem) -> str:
+    if isinstance(item, Item):
+        return item.template_id
+    return ", ".join(
+        [item.task, *(item.labels[name] for name in ("query",) if name in item.labels)]
+    )
+
+
+def _text(item: Item | ScoringItem) -> str:
+    return item.clean_text if isinstance(item, Item) else item.text
+
+
+def _counts(items: Sequence[Item | ScoringItem], tokenizer: Any) -> pd.DataFrame:
+    rows = pd.DataFrame(
+        {
+            "template": [_template(item) for item in items],
+            "pair": [item.pair_id if isinstance(item, Item) else None for item in items],
+            "n_tokens": [len(text_ids(_text(item), tokenizer)) for item in items],
+        }
+    )
+    by_template = rows.groupby("template", sort=True)
+    return pd.DataFrame(
+        {
+            "n_items": by_template.size(),
+            "n_pairs": by_template["pair"].nunique(),
+            "n_tokens": by_template["n_tokens"].max(),
+        }
+    ).reset_index()
+
+
+def _examples(items: Sequence[Item | ScoringItem], model: Model) -> pd.DataFrame:
+    """The first items of each template, both directions of a pair."""
+    shown: dict[str, list[Item | ScoringItem]] = {}
+    for item in items:
+        of_template = shown.setdefault(_template(item), [])
+        if len(of_template) < N_EXAMPLES:
+            of_template.append(item)
+    return pd.DataFrame(
+        [
+            {
+                "template": template,
+                "item_id": item.item_id,
+                "tokens": marked_tokens(item, model),
+                "answer": item.answer_text if isinstance(item, Item) else "",
+                "foil": item.foil_text if isinstance(item, Item) else "",
+            }
+            for template in sorted(shown)
+            for item in shown[template]
+        ],
+        columns=["template", "item_id", "tokens", "answer", "foil"],
+    )
+
+
+def marked_tokens(item: Item | ScoringItem, model: Model) -> str:
+    """The tokens of an item under the model's prefix, as text, with its spans marked.
+
+    What cannot be seen is spelt out; a long stretch without marks is given as its number of tokens.
+
+    Raises:
+        ValueError: a span has no tokens.
+    """
+    text, tokenizer = _text(item), model.tokenizer
+    ids = text_ids(text, tokenizer)
+    marks: dict[int, str] = {}
+
+    def mark(spans: Sequence[Span], letter: str) -> None:
+        for span in spans:
+            for place in covering(span, text, tokenizer)[0]:
+                marks[place] = marks.get(place, "") + letter
+
+    mark(item.source, "S")
+    mark(item.distractors, "D")
+    if item.query is not None:
+        mark([item.query], "Q")
+    else:
+        marks[len(ids) - 1] = marks.get(len(ids) - 1, "") + "Q"
+    before, after = model.prefix.before, model.prefix.after
+    pieces = [_readable([token], tokenizer) for token in before]
+    hidden = 0
+    for place, token in enumerate(ids):
+        if not any(abs(place - each) <= _AROUND for each in marks) and place > _AROUND:
+            hidden += 1
+            continue
+        if hidden:
+            pieces.append(f"… {counted(hidden, 'token')} …")
+            hidden = 0
+        read = _readable([token], tokenizer)
+        pieces.append(f"[{marks[place]}{read}]" if place in marks else read)
+    if hidden:
+        pieces.append(f"… {counted(hidden, 'token')} …")
+    return "|".join([*pieces, *(_readable([token], tokenizer) for token in after)])
+
+
+def _readable(ids: Sequence[int], tokenizer: Any) -> str:
+    """A token as text, with its space; a word piece as the vocabulary spells it."""
+    piece = str(tokenizer.convert_ids_to_tokens(list(ids))[0])
+    return visible(piece if piece.startswith("##") else tokenizer.decode(list(ids)))
