@@ -43,9 +43,9 @@ def direct_logit_attribution(model: Model, batch: Batch) -> Attribution:
 
     Source: Elhage et al. 2021, A Mathematical Framework for Transformer Circuits.
     """
+    require_decomposable(model)
     anatomy = model.plain.anatomy
-    if anatomy.unembedding is None or anatomy.logit_softcap is not None:
-        raise _not_decomposable(model, "its logits are capped, or there are none")
+    assert anatomy.unembedding is not None
     watched = _Watched(model, batch)
     rows = torch.arange(len(batch))
     weight = anatomy.unembedding.weight
@@ -53,7 +53,7 @@ def direct_logit_attribution(model: Model, batch: Batch) -> Attribution:
     with torch.inference_mode():
         recorded = record(model.plain, batch, keep=("z",))
         final = watched.outputs[-1][rows, batch.query]
-        through_norm = _FrozenNorm(anatomy.final_norm, final)
+        through_norm = FrozenNorm(anatomy.final_norm, final)
         direction = weight[batch.answer] - weight[batch.foil]
         parts = []
         for layer, projection in enumerate(watched.projections):
@@ -63,6 +63,19 @@ def direct_logit_attribution(model: Model, batch: Batch) -> Attribution:
         heads = torch.stack(parts, dim=1) * anatomy.logit_scale
         difference = recorded.logits[rows, batch.answer] - recorded.logits[rows, batch.foil]
     return Attribution(heads=heads, rest=difference - heads.sum((1, 2)))
+
+
+def require_decomposable(model: Model) -> None:
+    """Refuse a model whose logits are no linear map of the last, normed state.
+
+    Raises:
+        ValueError: its logits are capped, made by more than an unembedding, or there are none.
+    """
+    anatomy = model.plain.anatomy
+    if anatomy.unembedding is None or anatomy.logit_softcap is not None:
+        raise _not_decomposable(model, "its logits are capped, or there are none")
+    if anatomy.head is not None:
+        raise _not_decomposable(model, "its head is more than an unembedding")
 
 
 def head_outputs(
@@ -88,7 +101,7 @@ def output_projections(model: Model, batch: Batch) -> list[nn.Module]:
     return _Watched(model, batch).projections
 
 
-class _FrozenNorm:
+class FrozenNorm:
     """The final norm as the linear map that it is at the scale of the intact run.
 
     Its scale depends on the size of the states alone, so the gain of each coordinate is read off a
@@ -110,6 +123,7 @@ class _FrozenNorm:
     def __call__(
         self, written: Float[Tensor, "item head d_model"]
     ) -> Float[Tensor, "item head d_model"]:
+        """What reaches the unembedding of what was written."""
         if self._gain is None:
             return written
         if self._centres:

@@ -105,7 +105,7 @@ def test_a_post_norm_refuses_by_its_layer(tmp_path, tokenizer, items):
 @pytest.mark.parametrize("width", [32, 33])
 def test_coordinates_that_are_zero_have_a_gain_too(width):
     """A norm's gain is its weight over its scale, whatever the states hold, even at zeros."""
-    from interp.effects.direct import _FrozenNorm
+    from interp.effects.direct import FrozenNorm
 
     generator = torch.Generator().manual_seed(0)
     states, written = torch.zeros(2, width), torch.randn(2, 3, width, generator=generator)
@@ -118,5 +118,5 @@ def test_coordinates_that_are_zero_have_a_gain_too(width):
         scale = ((states - middle).square().mean(-1, keepdim=True) + 1e-5).sqrt()
         centred = written - written.mean(-1, keepdim=True) * centres
         with torch.no_grad():
-            given = _FrozenNorm(norm, states)(written)
+            given = FrozenNorm(norm, states)(written)
         assert torch.allclose(given, centred * weight / scale[:, None], atol=1e-4)
