@@ -144,7 +144,7 @@ def _helper(loop: Looped, heads: Sequence[Head]) -> None:
     patched(loop.model.bridge, batch.ids, loop.giving, heads, metric)
 
 
-def _timed(work: Callable[[], None]) -> float:
+def _timed(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from interp.effects.work import Work
+from interp.effects.work import Reading, Work
 from interp.models.plain import Call
 from interp.models.rows import Stored, as_lanes, by_lane, by_row
 from interp.models.walk import Layer, gathered_over, walk
@@ -131,17 +131,18 @@ class _Variants:
     def _given(self, layer: Layer) -> Float[Tensor, "row head d_head"]:
         """What each edited row is given by the baseline; on an edge, what is put there."""
         work = self._work
-        if work.giving is None:
+        if work.over is None:
             table = work.baseline.table(layer)
-        elif work.puts:
-            table = taken_over_edge(layer, work)
+        elif work.giving is not None:
+            table = taken_over_edge(layer, work, work.giving)
         else:
             return torch.zeros_like(layer.z[work.rows.nodes])
         return table[work.label.clamp(min=0)]
 
 
-def taken_over_edge(layer: Layer, work: Work) -> Float[Tensor, "item head d_head"]:
-    """What each item's donor, or the item itself, takes over the edge in the intact run."""
-    assert work.giving is not None
-    rows, over, place = work.giving
+def taken_over_edge(
+    layer: Layer, work: Work, reading: Reading
+) -> Float[Tensor, "item head d_head"]:
+    """What each item's reader takes over the edge in the intact run."""
+    rows, over, place = reading
     return gathered_over(layer, work.start, rows, over)[place]

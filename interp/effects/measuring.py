@@ -109,8 +109,9 @@ def _edge_is_empty(model: Model, batch: Batch, scope: AnyScope, baseline: Baseli
         model.plain, batch, scope, baseline, torch.arange(len(batch)),
         shares=route(model.plain).shares_prefixes, rows_a_batch=1,
     )  # fmt: skip
+    assert work.taking is not None
     return all(
-        bool(taken_over_edge(layer, work).abs().max() <= 1e-5 * layer.z.abs().max())
+        bool(taken_over_edge(layer, work, work.taking).abs().max() <= 1e-5 * layer.z.abs().max())
         for layer in walk(work.start)
     )
 

@@ -18,11 +18,11 @@ from interp.models.rows import Over, Rows, WholeItems
 from interp.models.walk import Ground, ground
 
 
-class Giving(NamedTuple):
+class Reading(NamedTuple):
     """Rows of the intact run that are read for what they take over an edge.
 
     Attributes:
-        place: for each item, its donor's query among the rows.
+        place: for each item, the row that is read for it.
     """
 
     rows: Rows
@@ -44,8 +44,8 @@ class Work:
         intact, corrupt: the nodes at which each item's answer is read in the intact run, and that
             of its counterfactual.
         over: the keys of the edge, for each row; None where whole outputs are replaced.
-        giving: the rows that are read for what they take over the edge.
-        puts: whether what they take is put on the edge; otherwise nothing is.
+        taking: for an edge, the rows that are read for what the items take over it.
+        giving: those of their donors; None where nothing is put on the edge.
     """
 
     batch: Batch
@@ -59,8 +59,8 @@ class Work:
     intact: Int[Tensor, " item"]
     corrupt: Int[Tensor, " item"]
     over: Over | None
-    giving: Giving | None
-    puts: bool
+    taking: Reading | None
+    giving: Reading | None
 
     @property
     def n_rows(self) -> int:
@@ -115,6 +115,10 @@ def prepare(
     else:
         rows, label, read, keys = _all_rows(start, nodes[cast.mine], marked, query, over_keys)
     device = start.embedded.device
+    taking = giving = None
+    if over_keys is not None:
+        taking = _reading(start, cast.mine, query, over_keys)
+        giving = _reading(start, cast.giver, query, over_keys) if cast.gives else None
     return Work(
         batch=batch,
         baseline=baseline,
@@ -127,8 +131,8 @@ def prepare(
         intact=nodes[cast.mine, query].to(device),
         corrupt=nodes[cast.partner, batch.query[batch.donor[items]]].to(device),
         over=None if keys is None else Over(keys.to(device), isinstance(baseline, Renormalised)),
-        giving=None if over_keys is None else _giving(start, cast.giver, query, over_keys),
-        puts=cast.gives,
+        taking=taking,
+        giving=giving,
     )
 
 
@@ -211,28 +215,28 @@ def _all_rows(
     return rows, marked.flatten(), torch.arange(n_items) * length + query, keys
 
 
-def _giving(
+def _reading(
     start: Ground,
-    giver: Int[Tensor, " item"],
+    reader: Int[Tensor, " item"],
     query: Int[Tensor, " item"],
     over_keys: Bool[Tensor, "item pos"],
-) -> Giving:
+) -> Reading:
     nodes, device = torch.from_numpy(start.grown.node_of), start.embedded.device
     if not start.is_shared:
-        rows, _, place, keys = _all_rows(start, nodes[giver], nodes[giver], query, over_keys)
+        rows, _, place, keys = _all_rows(start, nodes[reader], nodes[reader], query, over_keys)
         assert keys is not None
-        return Giving(rows, Over(keys.to(device), is_closed=False), place.to(device))
+        return Reading(rows, Over(keys.to(device), is_closed=False), place.to(device))
     everything = np.arange(len(start.grown))
     readers = branches(
         start.grown,
-        nodes[giver, query].numpy(),
+        nodes[reader, query].numpy(),
         own=np.full(len(start.grown), -1),
         stored=everything,
         n_variants=1,
         device=device,
     )
     place = torch.arange(len(query), device=device)
-    return Giving(readers, Over(over_keys.to(device), is_closed=False), place)
+    return Reading(readers, Over(over_keys.to(device), is_closed=False), place)
 
 
 def _require_fit(scope: AnyScope, baseline: Baseline) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from interp.encode import Batch
@@ -64,17 +64,30 @@ def value_readings(record: Record) -> list[Float[Tensor, "item head d_head"]]:
     """
     plain, batch = record.plain, record.batch
     anatomy = plain.anatomy
+    direction = answer_direction(plain, batch.answer, batch.foil)
+    outputs = _adding_outputs(plain)
+    with torch.inference_mode():
+        read_by_logits = FrozenNorm(anatomy.final_norm, record.final).back(direction)
+        return [torch.einsum("im,hdm->ihd", read_by_logits, output) for output in outputs]
+
+
+def answer_direction(
+    plain: Plain, answer: Int[Tensor, " item"], foil: Int[Tensor, " item"]
+) -> Float[Tensor, "item d_model"]:
+    """What reads the logit of the answer less that of the foil off the last, normed state.
+
+    Raises:
+        UndefinedError: the logits are capped, made by more than an unembedding, or there are none.
+    """
+    anatomy = plain.anatomy
     if anatomy.unembedding is None or anatomy.logit_softcap is not None:
         raise _not_decomposable(plain, "its logits are capped, or there are none")
     if anatomy.head is not None:
         raise _not_decomposable(plain, "its logits are not a linear map of its states")
     weight = anatomy.unembedding.weight
     assert isinstance(weight, Tensor)
-    outputs = _adding_outputs(plain)
     with torch.inference_mode():
-        direction = (weight[batch.answer] - weight[batch.foil]) * anatomy.logit_scale
-        read_by_logits = FrozenNorm(anatomy.final_norm, record.final).back(direction)
-        return [torch.einsum("im,hdm->ihd", read_by_logits, output) for output in outputs]
+        return (weight[answer] - weight[foil]) * anatomy.logit_scale
 
 
 def head_outputs(
