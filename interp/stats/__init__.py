@@ -7,6 +7,7 @@ all heads at once. `clusters` is one array of labels, or two in a crossed design
 from interp.stats.agreement import Correlation, RankAgreement, rank_agreement
 from interp.stats.behaviour import Gate, gate
 from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_note
+from interp.stats.equivalence import Equivalence, equivalence, false_discovery
 from interp.stats.intervals import Interval, mean_interval, ratio_interval
 from interp.stats.multiplicity import MaxT, adjusted_p, max_t
 
@@ -14,11 +15,14 @@ __all__ = [
     "MIN_CLUSTERS",
     "Clusters",
     "Correlation",
+    "Equivalence",
     "Gate",
     "Interval",
     "MaxT",
     "RankAgreement",
     "adjusted_p",
+    "equivalence",
+    "false_discovery",
     "gate",
     "max_t",
     "mean_interval",
