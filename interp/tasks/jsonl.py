@@ -113,7 +113,10 @@ def pair_lines(items: Sequence[Item]) -> list[str]:
         raise ValueError(
             f'item "{items[-1].item_id}" stands alone; give both directions of each pair.'
         )
-    return [json.dumps(_record(one, other), ensure_ascii=False) for one, other in pairs_of]
+    return [
+        json.dumps(_record(one, other), ensure_ascii=False, separators=(",", ":"))
+        for one, other in pairs_of
+    ]
 
 
 def _require_directions(one: Item, other: Item) -> None:
