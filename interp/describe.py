@@ -1,7 +1,7 @@
 """A set of items as a model's tokenizer cuts it: spans, counts, balance, cues, and behaviour."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pandas as pd
@@ -39,8 +39,8 @@ class Description:
         dropped: one row for each thing that was not read: `place, reason`.
         examples: `template, item_id, tokens` (see `MARKS`), `answer`, `foil`.
         balance, heuristics: see `interp.tasks`.
-        behaviour, cells: see `interp.behaviour`; without logits a template's contrast, in cosines,
-            has an interval and no gate.
+        behaviour, cells: see `interp.behaviour`; without logits the contrast is one of cosines and
+            has an interval, but no gate, which is one of logits.
         measured: what the contrast is a contrast of.
     """
 
@@ -73,39 +73,50 @@ def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Des
         ValueError: a span's tokens do not read as its words.
     """
     items = reading.items
-    counts = _counts(items, model.tokenizer)
-    examples = _examples(items, model)
     pairs = [item for item in items if isinstance(item, Item)]
-    if not pairs:
-        return Description(counts=counts, dropped=reading.dropped, examples=examples)
-    measured, answers = _answers(model, pairs)
-    templates = behaviour(answers)
-    if measured == _COSINES:
-        templates = templates.drop(columns=["accuracy", "passes", "reason"])
-    return Description(
-        counts=counts,
+    read = _as_read(model, pairs) if pairs else items
+    found = Description(
+        counts=_counts(items, model.tokenizer),
         dropped=reading.dropped,
-        examples=examples,
-        balance=balance(pairs, model.tokenizer),
-        heuristics=heuristics(pairs),
-        behaviour=templates,
-        cells=cells(answers),
-        measured=measured,
+        examples=_examples(read, model),
+    )
+    if not pairs:
+        return found
+    found = replace(found, balance=balance(pairs, model.tokenizer), heuristics=heuristics(pairs))
+    if model.plain.anatomy.unembedding is not None:
+        answers = _answers(model, _as_read(model, pairs))
+        where = "next token" if model.is_causal else "at a mask"
+        return replace(
+            found,
+            behaviour=behaviour(answers),
+            cells=cells(answers),
+            measured=f"logit of the answer less that of the foil, {where}",
+        )
+    placed = [item for item in _as_read(model, pairs) if item.source and item.distractors]
+    if not placed:
+        return found
+    margins = representation_table(model, placed)
+    return replace(
+        found,
+        behaviour=behaviour(margins).drop(columns=["accuracy", "passes", "reason"]),
+        cells=cells(margins).rename(
+            columns=lambda name: name.replace("logit_difference", "margin")
+        ),
+        measured="cosine of query and source less that of query and distractor, last layer",
     )
 
 
-_COSINES = "cosine of query and source less that of query and distractor, last layer"
-
-
-def _answers(model: Model, items: Sequence[Item]) -> tuple[str, pd.DataFrame]:
-    """What can be measured of the model's behaviour on the items, and each item's."""
+def _as_read(model: Model, items: Sequence[Item]) -> list[Item]:
+    """The items as this kind of model takes them: at the last token, at a mask, or at a word."""
     if model.plain.anatomy.unembedding is None:
-        return _COSINES, representation_table(model, read_at(items))
+        return read_at(items)
+    return list(items) if model.is_causal else masked(items, model.tokenizer)
+
+
+def _answers(model: Model, items: Sequence[Item]) -> pd.DataFrame:
     if model.is_causal:
-        return "logit of the answer less that of the foil, next token", answer_table(model, items)
-    batches = model.encode(masked(items, model.tokenizer))
-    table = item_table(model, batches, LOGIT_DIFFERENCE)
-    return "logit of the answer less that of the foil, at a mask", table
+        return answer_table(model, items)
+    return item_table(model, model.encode(items), LOGIT_DIFFERENCE)
 
 
 def _template(item: Item | ScoringItem) -> str:
@@ -195,7 +206,7 @@ def marked_tokens(item: Item | ScoringItem, model: Model) -> str:
             pieces.append(f"… {counted(hidden, 'token')} …")
             hidden = 0
         read = _readable([token], tokenizer)
-        pieces.append(f"[{marks[place]}{read}]" if place in marks else read)
+        pieces.append(f"[{marks[place]}:{read}]" if place in marks else read)
     if hidden:
         pieces.append(f"… {counted(hidden, 'token')} …")
     return "|".join([*pieces, *(_readable([token], tokenizer) for token in after)])
