@@ -46,7 +46,7 @@ def bench(
     rows = []
     for scenario in scenarios:
         with progress(scenario.name, 1) as advance:
-            rows.append(_row(scenario, load(scenario.model, prefix="none"), n_rounds))
+            rows.append(_row(scenario, load(scenario.model), n_rounds))
             advance(1)
     return pd.DataFrame(rows)
 
