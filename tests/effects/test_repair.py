@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from interp.effects import Resample, Scope, Zero
-from interp.models.direct import direct_logit_attribution
 from interp.effects.places import by_position
 from interp.effects.plain_loop import looped_logits
 from interp.effects.repair import direct_effects, self_repair
 from interp.heads import Head
+from interp.models.direct import direct_logit_attribution
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,11 @@
 """Prompts that share prefixes: nodes counted by hand, and the walk against whole forwards."""
 
 import numpy as np
-import pytest
 import torch
 
 from interp.models.blocks import slices
 from interp.models.families import small_ids
 from interp.models.forest import forest, paired, unshared
-from interp.models.prompts import last_logits
 from interp.models.routes import route
 from interp.models.walk import ground, walk
 from tests.models.conftest import RUNNING, each, plain_of
@@ -103,37 +101,3 @@ def test_every_decoder_shares_prefixes(name):
 def test_an_encoder_shares_nothing_and_says_why(name):
     expected = "every position sees every other" if name != "t5, encoder" else "hand one another"
     assert expected in str(route(plain_of(name)))
-
-
-@pytest.mark.parametrize("name", ["gpt2", "mistral", "bloom", "bert"])
-@pytest.mark.parametrize("memory", [None, 1])
-def test_last_logits_are_those_of_one_forward_each(name, memory):
-    """Prompts of several lengths, some the beginning of others; whole, and a prompt at a time."""
-    plain = plain_of(name)
-    ids = prompts().tolist()
-    texts = [ids[0], ids[1], ids[2][:7], ids[0][:7], ids[3][:1]]
-    found = last_logits(plain, texts, memory=memory)
-    with torch.inference_mode():
-        expected = torch.stack([plain(torch.tensor([text])).logits[0, -1] for text in texts])
-    largest = expected.abs().max().item()
-    torch.testing.assert_close(found, expected, atol=1e-5 * largest, rtol=0)
-    columns = torch.tensor([[1, 5], [7, 7], [39, 0], [2, 3], [4, 4]])
-    some = last_logits(plain, texts, columns, memory=memory)
-    torch.testing.assert_close(some, expected.gather(1, columns), atol=1e-5 * largest, rtol=0)
-
-
-def test_an_empty_prompt_is_refused():
-    with pytest.raises(ValueError) as error:
-        last_logits(plain_of("gpt2"), [[3, 4], []])
-    assert str(error.value) == "expected at least one prompt of at least one token each."
-
-
-def test_nothing_is_left_on_the_model():
-    plain = plain_of("llama")
-    before = plain.attending
-    last_logits(plain, prompts().tolist())
-    assert plain.attending == before
-    for module in plain.module.modules():
-        assert not module._forward_hooks
-        assert not module._forward_pre_hooks
-        assert "forward" not in module.__dict__
