@@ -11,7 +11,7 @@ from interp.models.frozen_norm import FrozenNorm
 from interp.models.model import Model
 from interp.models.plain import Plain
 from interp.models.record import Record, record
-from interp.models.stream import streams
+from interp.models.stream import Stream, streams
 from interp.models.undefined import UndefinedError
 
 
@@ -70,7 +70,7 @@ def value_readings(record: Record) -> list[Float[Tensor, "item head d_head"]]:
         raise _not_decomposable(plain, "its logits are not a linear map of its states")
     weight = anatomy.unembedding.weight
     assert isinstance(weight, Tensor)
-    outputs = _adding_outputs(plain)
+    outputs = _adding_outputs(plain, record.streams)
     with torch.inference_mode():
         direction = (weight[batch.answer] - weight[batch.foil]) * anatomy.logit_scale
         read_by_logits = FrozenNorm(anatomy.final_norm, record.final).back(direction)
@@ -85,13 +85,14 @@ def head_outputs(
     Raises:
         UndefinedError: the model does not add its heads' outputs (see `direct_logit_attribution`).
     """
-    outputs = _adding_outputs(model.plain)
+    outputs = _adding_outputs(model.plain, streams(model.plain))
     written = [torch.einsum("ihd,hdm->ihm", *pair) for pair in zip(z, outputs, strict=True)]
     return torch.stack(written, dim=1)
 
 
-def _adding_outputs(plain: Plain) -> list[Float[Tensor, "head d_head d_model"]]:
-    found = streams(plain)
+def _adding_outputs(
+    plain: Plain, found: list[Stream]
+) -> list[Float[Tensor, "head d_head d_model"]]:
     for layer, stream in enumerate(found):
         if not stream.adds_up:
             raise _not_decomposable(plain, f"layer {layer} does not add its heads' outputs")

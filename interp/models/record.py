@@ -1,6 +1,7 @@
 """One intact run of a batch, with all that a later run of some of its rows needs."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from interp.encode import Batch
 from interp.models.axes import Arguments, Axes, probe_axes, recording
 from interp.models.plain import Call, Plain, attend
+from interp.models.stream import Stream, streams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,11 @@ class Record:
     options: list[dict[str, Any]]
     final: Float[Tensor, "item d_model"]
     logits: Float[Tensor, "item vocab"]
+
+    @cached_property
+    def streams(self) -> list[Stream]:
+        """Where each layer's heads stand in the residual stream; found when first asked for."""
+        return streams(self.plain)
 
     def entering(self, layer: int) -> Float[Tensor, "item pos d_model"]:
         """The residual stream as a layer takes it: the first argument of every block."""
