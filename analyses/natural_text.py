@@ -57,9 +57,9 @@ def main() -> None:
     tables = [
         of_model(load(name), list(few_texts(path, n_texts))) for name, n_texts in MODELS.items()
     ]
-    table = pd.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True).round(4)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    table.to_csv(FOLDER / "best_heads.csv", index=False, float_format="%.4f", lineterminator="\n")
+    table.to_csv(FOLDER / "best_heads.csv", index=False, lineterminator="\n")
     (FOLDER / "README.md").write_text(CAPTION + as_markdown(table), encoding="utf-8")
     print(as_markdown(table))
 
