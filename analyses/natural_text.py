@@ -20,20 +20,21 @@ from interp.progress import on_stderr
 from interp.tasks.readers import read_pronouns, read_subjects
 from interp.tasks.readers.dependencies import read_dependencies
 
-MODELS = ("minilm-l6", "smollm2-135m")
+MODELS = {"minilm-l6": 8, "smollm2-135m": 4}  # texts of each document and task
 N_SEEDS = 3
 N_SENTENCES = 2  # a pronoun's own and the one before
-N_TEXTS = 8  # of each document and task, so that long documents count no more than others
 LONGEST = 256  # tokens
 LEAST_ITEMS = 40
 FOLDER = Path("reports") / "natural_text"
+COUNTS = ", ".join(f"{n_texts} for {name}" for name, n_texts in MODELS.items())
 CAPTION = f"""# The best head for a relation in natural text
 
-GUM, dev part: the first {N_TEXTS} texts of each document that have the relation; a pronoun's text
-is its sentence and the one before. A word receives what its tokens receive; it gives the mean of
-their rows in the encoder, and the row of its last token in the decoder, which sees only what stands
-before. *Open*: of all words but the query and special tokens the head attends most to the right
-one; *among*: of the candidates alone (words of the same part of speech, or heads of mentions).
+GUM, dev part: the first texts of each document that have a subject, and the first that have a
+pronoun ({COUNTS}); a pronoun's text is its sentence and the one before.
+A word receives what its tokens receive; it gives the mean of their rows in the encoder, and the row
+of its last token in the decoder, which sees only what stands before. *Open*: of all words but the
+query and special tokens the head attends most to the right one; *among*: of the candidates alone
+(words of the same part of speech, or heads of mentions).
 
 Each head is chosen on every second document and counted on the others; the interval is over these
 documents. All that it must beat is chosen and counted likewise: the best fixed offset, the nearest
@@ -52,17 +53,22 @@ def main() -> None:
     public = os.environ.get("INTERP_PUBLIC_DATA")
     if public is None:
         raise SystemExit("INTERP_PUBLIC_DATA names no folder with gum/en_gum-ud-dev.conllu in it.")
-    items = list(few_texts(Path(public) / "gum" / "en_gum-ud-dev.conllu"))
-    tables = [of_model(load(name), items) for name in MODELS]
-    table = pd.concat(tables, ignore_index=True)
+    path = Path(public) / "gum" / "en_gum-ud-dev.conllu"
+    tables = [
+        of_model(load(name), list(few_texts(path, n_texts))) for name, n_texts in MODELS.items()
+    ]
+    table = pd.concat(tables, ignore_index=True).round(4)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    table.to_csv(FOLDER / "best_heads.csv", index=False, float_format="%.4f", lineterminator="\n")
+    table.to_csv(FOLDER / "best_heads.csv", index=False, lineterminator="\n")
     (FOLDER / "README.md").write_text(CAPTION + as_markdown(table), encoding="utf-8")
     print(as_markdown(table))
 
 
-def few_texts(path: Path) -> Iterator[ScoringItem]:
-    """All items of the first texts of each document, with the relation's name for a task."""
+def few_texts(path: Path, n_texts: int) -> Iterator[ScoringItem]:
+    """All items of the first texts of each document, with the relation's name for a task.
+
+    A few of each, so that long documents count no more than others.
+    """
     named = {
         "to dependent": "verb to subject",
         "to head": "subject to verb",
@@ -77,7 +83,7 @@ def few_texts(path: Path) -> Iterator[ScoringItem]:
         texts: dict[str, set[str]] = {}
         for item in of_task:
             of_document = texts.setdefault(item.clusters[0], set())
-            if item.text in of_document or len(of_document) < N_TEXTS:
+            if item.text in of_document or len(of_document) < n_texts:
                 of_document.add(item.text)
                 name = named[item.labels.get("direction") or item.labels["query"]]
                 yield replace(item, task=name)

@@ -22,6 +22,16 @@ def test_ones_own_pairs_and_metric_in_under_ten_lines(capsys):
     assert "label" in capsys.readouterr().out
 
 
+def test_every_measure_on_ones_own_pairs(smollm2, items, capsys):
+    (example,) = re.findall(
+        r"```python\n(from interp.measures.catalogue .*?)```", README.read_text(), re.DOTALL
+    )
+    names = {"model": smollm2, "pairs": items[:2]}
+    exec(example, names)
+    assert len(names["found"].table) == len(names["described"]()) * 2 * 270
+    assert "pvw" in capsys.readouterr().out
+
+
 def test_the_hooks_are_reused_as_it_says():
     section = README.read_text().split("## Reusing the hooks")[1].split("## How far")[0]
     names = {}

@@ -107,8 +107,8 @@ def _row(
     head = _best(found, question, chooses)
     hits = _of(found, question.choice, head)
     chosen_on, counted_on = question.is_asked & chooses, question.is_asked & ~chooses
-    defined = counted_on & ~np.isnan(hits)
-    interval = mean_interval(hits[defined][:, None], [_documents(batches)[defined]])
+    chosen_on, counted_on = chosen_on & ~np.isnan(hits), counted_on & ~np.isnan(hits)
+    interval = mean_interval(hits[counted_on][:, None], [_documents(batches)[counted_on]])
     offset = best_offset(batches, chosen_on=chosen_on, counted_on=counted_on, is_causal=is_causal)
     is_open = question.choice == "open"
     chance = chance_open(batches, is_causal=is_causal) if is_open else chance_among(batches)
@@ -119,8 +119,8 @@ def _row(
     return {
         "relation": question.relation,
         "choice": question.choice,
-        "n_chosen_on": int((chosen_on & ~np.isnan(hits)).sum()),
-        "n_items": int(defined.sum()),
+        "n_chosen_on": int(chosen_on.sum()),
+        "n_items": int(counted_on.sum()),
         "head": head.label,
         "accuracy": float(interval.estimate[0]),
         "accuracy_low": float(interval.low[0]),

@@ -13,7 +13,7 @@ from interp.measures.measure import Kernel, Measure, repeated, where
 from interp.measures.norms import shared_out
 from interp.models.frozen_norm import FrozenNorm
 from interp.models.record import Record
-from interp.models.stream import Stream, streams
+from interp.models.stream import Stream
 from interp.models.undefined import UndefinedError
 
 _KOBAYASHI = "Kobayashi et al. 2021, arXiv:2109.07152"
@@ -78,7 +78,7 @@ def _is_query(record: Record) -> Bool[Tensor, "item key"]:
 def _parts(record: Record, *, with_norm: bool) -> Iterator[Float[Tensor, "item key d_model"]]:
     """Layer by layer, what each key gives to the query's stream, the stream itself at the query."""
     rows, query = torch.arange(len(record.batch)), record.batch.query
-    for layer, stream in enumerate(streams(record.plain)):
+    for layer, stream in enumerate(record.streams):
         _require(stream, layer, with_norm=with_norm)
         value = shared_out(record.value[layer], len(stream.output))
         weighted = record.pattern[layer][..., None] * value

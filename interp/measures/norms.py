@@ -6,7 +6,6 @@ from torch import Tensor
 
 from interp.measures.measure import Measure, at_source
 from interp.models.record import Record
-from interp.models.stream import streams
 
 _KOBAYASHI = "Kobayashi et al. 2020, arXiv:2004.10102"
 
@@ -86,7 +85,7 @@ VALUE_WEIGHTED = Measure(
 
 
 def _lengths(record: Record) -> list[Float[Tensor, "item head key"]]:
-    outputs = [stream.output for stream in streams(record.plain)]
+    outputs = [stream.output for stream in record.streams]
     rows = zip(record.pattern, record.value, outputs, strict=True)
     return [lengths(*row) for row in rows]
 

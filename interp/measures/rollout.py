@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from interp.measures.measure import Measure, repeated, where
@@ -58,9 +58,10 @@ def rollout_over_even(record: Record) -> Float[Tensor, "item layer head"]:
 
 def _from(
     behind: Float[Tensor, "item query origin"],
-    source: Float[Tensor, "item origin"] | Tensor,
-    query: Tensor,
+    source: Bool[Tensor, "item origin"],
+    query: Int[Tensor, " item"],
 ) -> Float[Tensor, " item"]:
+    """What of the query's row began at the source."""
     return (behind[torch.arange(len(query)), query] * source).sum(-1)
 
 

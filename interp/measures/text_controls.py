@@ -65,14 +65,17 @@ def best_offset(
 
 
 def nearest_candidate(batches: Sequence[TextBatch]) -> Float[np.ndarray, " item"]:
-    """1 where the candidate nearest to the query is the source, else 0; of two equally near, ½."""
+    """1 where the candidate nearest to the query is the source, else 0; of two equally near, ½.
+
+    NaN for items without a distractor.
+    """
     values = []
     for batch in batches:
         parts = zip(batch.query, batch.source, batch.distractors, strict=True)
         for query, source, others in parts:
             near = min(abs(word - query) for word in (*source, *others))
             nearest = [word for word in (*source, *others) if abs(word - query) == near]
-            values.append(np.mean([word in source for word in nearest]))
+            values.append(np.mean([word in source for word in nearest]) if others else np.nan)
     return np.array(values, dtype=float)
 
 

@@ -11,7 +11,7 @@ from interp.models.frozen_norm import FrozenNorm
 from interp.models.model import Model
 from interp.models.plain import Plain
 from interp.models.record import Record, record
-from interp.models.stream import streams
+from interp.models.stream import Stream, streams
 from interp.models.undefined import UndefinedError
 
 
@@ -63,11 +63,10 @@ def value_readings(record: Record) -> list[Float[Tensor, "item head d_head"]]:
         UndefinedError: as `direct_logit_attribution`.
     """
     plain, batch = record.plain, record.batch
-    anatomy = plain.anatomy
     direction = answer_direction(plain, batch.answer, batch.foil)
-    outputs = _adding_outputs(plain)
+    outputs = _adding_outputs(plain, record.streams)
     with torch.inference_mode():
-        read_by_logits = FrozenNorm(anatomy.final_norm, record.final).back(direction)
+        read_by_logits = FrozenNorm(plain.anatomy.final_norm, record.final).back(direction)
         return [torch.einsum("im,hdm->ihd", read_by_logits, output) for output in outputs]
 
 
@@ -98,13 +97,14 @@ def head_outputs(
     Raises:
         UndefinedError: the model does not add its heads' outputs (see `direct_logit_attribution`).
     """
-    outputs = _adding_outputs(model.plain)
+    outputs = _adding_outputs(model.plain, streams(model.plain))
     written = [torch.einsum("ihd,hdm->ihm", *pair) for pair in zip(z, outputs, strict=True)]
     return torch.stack(written, dim=1)
 
 
-def _adding_outputs(plain: Plain) -> list[Float[Tensor, "head d_head d_model"]]:
-    found = streams(plain)
+def _adding_outputs(
+    plain: Plain, found: list[Stream]
+) -> list[Float[Tensor, "head d_head d_model"]]:
     for layer, stream in enumerate(found):
         if not stream.adds_up:
             raise _not_decomposable(plain, f"layer {layer} does not add its heads' outputs")

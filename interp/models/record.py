@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 from interp.encode import Batch
 from interp.models.axes import Arguments, recording
 from interp.models.plain import Call, Plain, attend
+from interp.models.stream import Stream, streams
 from interp.models.template import HIDDEN
 
 KEPT = ("arguments", "value", "z", "pattern")
@@ -43,6 +45,11 @@ class Record:
     def entering(self) -> list[Tensor]:
         """The residual stream as each layer takes it, `[item, pos, d_model]`."""
         return [each.leaves[HIDDEN] for each in self.arguments]
+
+    @cached_property
+    def streams(self) -> list[Stream]:
+        """Where each layer's heads stand in the residual stream; found when first asked for."""
+        return streams(self.plain)
 
 
 def record(plain: Plain, batch: Batch, *, keep: Collection[str] = KEPT) -> Record:

@@ -128,13 +128,15 @@ def test_without_items_to_count_on_it_is_an_error(tokenizer):
     )
 
 
-def test_chance_and_the_nearest_by_hand(tokenizer):
+def test_chance_and_the_nearest_by_hand(tokenizer, batch):
     batches = documents(tokenizer, FOUR)
     assert chance_open(batches, is_causal=True).tolist() == pytest.approx(
         [1 / 2, 1 / 2, 1 / 3, 1 / 3]
     )
     assert chance_among(batches).tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 3, 1 / 2])
     assert nearest_candidate(batches).tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert nearest_candidate([batch]).tolist() == pytest.approx([0.0, np.nan], nan_ok=True)
+    assert chance_among([batch]).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
 
 
 def test_one_row_a_choice_with_every_control(tiny, tokenizer):

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from interp.models import load
 from interp.models.families import small_ids
 from interp.models.frozen_norm import FrozenNorm
 from interp.models.plain import attend
@@ -53,11 +54,15 @@ def test_heads_and_bias_sum_to_what_the_projection_gives(name):
         assert min(gaps) <= 1e-5 * max(1.0, total.abs().max().item())
 
 
-def test_on_the_real_model(smollm2):
-    ids = torch.tensor([smollm2.tokens("The farmer beside the senators").ids])
-    for total, given in zip(*heads_and_projections(smollm2.plain, ids), strict=True):
+@pytest.mark.parametrize("name", ["smollm2-135m", "minilm-l6"])
+def test_on_the_real_models(name):
+    model = load(name)
+    ids = torch.tensor([model.tokens("The farmer beside the senators").ids])
+    states = model.plain.module.base_model(input_ids=ids)[0]
+    for total, given in zip(*heads_and_projections(model.plain, ids), strict=True):
         gaps = [(each - total).abs().max().item() for each in given if each.shape == total.shape]
         assert min(gaps) <= 1e-5 * max(1.0, total.abs().max().item())
+    assert torch.equal(model.plain.module.base_model(input_ids=ids)[0], states)
 
 
 POST_NORM = {"bert", "roberta", "distilbert", "electra", "albert", "bert, headless"}
