@@ -8,10 +8,20 @@ from interp.tasks.balance import MIN_PAIRS, balance, require_balance
 from interp.tasks.check import check
 from interp.tasks.family import Family, named
 from interp.tasks.heuristics import heuristics
-from interp.tasks.jsonl import pairs, read_pairs
+from interp.tasks.jsonl import pairs, read_pairs, write_pairs
 from interp.tokens import text_tokens
 
-__all__ = ["NAMES", "balance", "build", "check", "families", "heuristics", "pairs", "read_pairs"]
+__all__ = [
+    "NAMES",
+    "balance",
+    "build",
+    "check",
+    "families",
+    "heuristics",
+    "pairs",
+    "read_pairs",
+    "write_pairs",
+]
 
 NAMES = ("agreement", "coreference", "long_range")
 """The phenomena."""
