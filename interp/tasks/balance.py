@@ -16,7 +16,7 @@ from interp.tokens import continuation, text_tokens
 MIN_PAIRS = 64
 """Fewer pairs cannot fill the cells of a design, and are not held to its balance."""
 
-_ONE = 1
+_ONE = 1.0
 _PAIR = 2
 _SHARE = 0.2
 _D = 0.1
