@@ -154,7 +154,8 @@ def test_data_says_what_is_good_and_what_is_not(interp, tiny_folder, pairs_file,
     assert lines[:3] == [
         f"{pairs_file}: own pairs, 6 items, 2 left out",
         f'left out: {pairs_file}, line 4: field "corrupt": Field required.',
-        f"left out: {pairs_file}, line 5: expected one JSON object, got Expecting value at column 1.",
+        f"left out: {pairs_file}, line 5: "
+        "expected one JSON object, got Expecting value at column 1.",
     ]
     assert (
         "own, pair0001.a: <|endoftext|>|The|[S: farmer]| beside| the|[DQ: pilots]  → ' is', "

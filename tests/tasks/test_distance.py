@@ -144,7 +144,7 @@ def test_hand_read(smollm2):
 
 def test_a_distance_without_room_is_an_error(smollm2, monkeypatch):
     from interp.tasks.distance import FarPair, FarWording, Side, at_distance
-    from interp.tasks.filler import Filler
+    from interp.tasks.filler import filler_of
 
     wording = FarWording(id="long", head="We met {name}.", tail=" What was then said of {name}")
     side = Side({"name": "Anna"}, "name", (), "Anna", {})
@@ -152,7 +152,7 @@ def test_a_distance_without_room_is_an_error(smollm2, monkeypatch):
         pair_id="p", wording=wording, split="", clusters=("c",), clean=side, corrupt=side,
         nearest="name", stream="s",
     )  # fmt: skip
-    filler = Filler.load("weather", smollm2.tokenizer)
+    filler = filler_of("weather", smollm2.tokenizer)
     message = (
         'the wording "long" takes 7 tokens from its source to its query, and the distance is 4; '
         "shorten the wording or choose a longer distance."
@@ -168,9 +168,9 @@ def test_a_distance_without_room_is_an_error(smollm2, monkeypatch):
 
 
 def test_a_longer_filler_begins_as_a_shorter_one(smollm2):
-    from interp.tasks.filler import Filler
+    from interp.tasks.filler import filler_of
 
-    filler = Filler.load("weather", smollm2.tokenizer)
+    filler = filler_of("weather", smollm2.tokenizer)
     short, long = (filler.text(n, key="k").split(".") for n in (60, 200))
     assert short[:3] == long[:3]
     assert len(smollm2.tokenizer(f"So.{filler.text(60, key='k')}").input_ids) == 62

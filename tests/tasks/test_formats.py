@@ -51,10 +51,11 @@ def test_each_bad_line_is_named_and_the_good_ones_are_kept(tmp_path, tokenizer):
         "many tokens, got 6 and 7; reword one of them.",
         f"{path}, line 3": 'field "foil": Field required.',
         f"{path}, line 4": "expected one JSON object, got Expecting value at column 1.",
-        f"{path}, line 6": f'field "pair_id": "pair0001" is taken by {path}, line 1; give each pair '
-        "its own.",
-        f"{path}, line 7": 'field "source": expected a phrase that stands once in "The farmer beside '
-        'the pilots", got "nobody", which stands there 0 times; give [start, end] in characters.',
+        f"{path}, line 6": f'field "pair_id": "pair0001" is taken by {path}, line 1; give each '
+        "pair its own.",
+        f"{path}, line 7": 'field "source": expected a phrase that stands once in "The farmer '
+        'beside the pilots", got "nobody", which stands there 0 times; give [start, end] in '
+        "characters.",
     }
 
 
@@ -93,8 +94,8 @@ def test_the_ending_and_the_first_line_say_how_a_file_is_read(
 def test_another_ending_or_header_is_one_sentence(tmp_path, tokenizer):
     path = written(tmp_path / "a.csv", "x")
     message = (
-        f"expected a file that ends in .jsonl, .conllu, .tsv, .txt, got {path}; the ending says how "
-        "it is read."
+        f"expected a file that ends in .jsonl, .conllu, .tsv, .txt, got {path}; the ending says "
+        "how it is read."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         read_file(path, tokenizer)
