@@ -17,7 +17,7 @@ MIN_PAIRS = 64
 """Fewer pairs cannot fill the cells of a design, and are not held to its balance."""
 
 _ONE = 1.0
-_PAIR = 2
+_PAIR = 2.0
 _SHARE = 0.2
 _D = 0.1
 _P = 0.05
@@ -115,7 +115,7 @@ def _answers(items: Sequence[Item]) -> Finding:
     surplus = Counter(item.answer_text for item in items)
     surplus.subtract(item.foil_text for item in items)
     word = max(surplus, key=lambda word: abs(surplus[word]))
-    value = abs(surplus[word])
+    value = float(abs(surplus[word]))
     return Finding("answers", "", word.strip(), value, _PAIR, value <= _PAIR)
 
 
@@ -213,4 +213,5 @@ def _one_split(items: Sequence[Item]) -> Finding:
         for word in (f"template {item.template_id}", *words):
             homes.setdefault(word, set()).add(item.split)
     shared = [word for word, splits in homes.items() if len(splits) > 1]
-    return Finding("one split", "", shared[0] if shared else "", len(shared), 0, not shared)
+    worst = shared[0] if shared else ""
+    return Finding("one split", "", worst, float(len(shared)), 0.0, not shared)

@@ -47,8 +47,8 @@ def test_each_bad_line_is_named_and_the_good_ones_are_kept(tmp_path, tokenizer):
         "pair0008.b",
     ]
     assert dict(kept.dropped.itertuples(index=False)) == {
-        f"{path}, line 2": 'pair "pair0002", item "pair0002.a": clean and corrupt must have equally '
-        "many tokens, got 6 and 7; reword one of them.",
+        f"{path}, line 2": 'pair "pair0002", item "pair0002.a": clean and corrupt must have '
+        "equally many tokens, got 6 and 7; reword one of them.",
         f"{path}, line 3": 'field "foil": Field required.',
         f"{path}, line 4": "expected one JSON object, got Expecting value at column 1.",
         f"{path}, line 6": f'field "pair_id": "pair0001" is taken by {path}, line 1; give each '
