@@ -293,6 +293,9 @@ def _task_names(task: str) -> list[str]:
     if task == "all":
         return list(TASKS)
     if "/" in task and not task.endswith(".jsonl"):
+        from interp.tasks import known_name
+
+        known_name(task)
         return [task]
     if task.endswith(".jsonl"):
         if not Path(task).is_file():

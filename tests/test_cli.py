@@ -50,7 +50,7 @@ def pairs_file(tmp_path):
 def test_help_names_the_commands(interp):
     code, out, _ = interp("--help")
     assert code == 0
-    for command in ("run", "head", "heads", "models", "report"):
+    for command in ("run", "head", "heads", "data", "models", "report"):
         assert command in out
 
 
@@ -158,3 +158,88 @@ def test_the_heads_of_an_encoder(interp, tmp_path):
     best = max(rows, key=lambda row: row["previous_token"])
     assert f"previous_token: {best['label']} {best['previous_token']:.2f}" in lines
     assert best["previous_token"] > 0.9
+
+
+def test_data_says_what_is_good_and_what_is_not(interp, tiny_folder, pairs_file, tmp_path):
+    """The linter: each bad line with its reason, the good ones described and written."""
+    with pairs_file.open("a") as file:
+        file.write('{"clean": "The farmer"}\nnot json\n')
+    out, table = tmp_path / "good.jsonl", tmp_path / "found.json"
+    code, said, err = interp(
+        "data", pairs_file, "--model", tiny_folder, "--out", out, "--json", table
+    )
+    assert (code, err) == (0, "")
+    lines = said.splitlines()
+    assert lines[:3] == [
+        f"{pairs_file}: own pairs, 6 items, 2 left out",
+        f'left out: {pairs_file}, line 4: field "corrupt": Field required.',
+        f"left out: {pairs_file}, line 5: "
+        "expected one JSON object, got Expecting value at column 1.",
+    ]
+    assert (
+        "own, pair0001.a: <|endoftext|>|The|[S: farmer]| beside| the|[DQ: pilots]  → ' is', "
+        "not ' are'"
+    ) in lines
+    for title in ("balance:", "cues alone (chance .5):", "cells:"):
+        assert title in lines
+    assert "behaviour (logit of the answer less that of the foil, next token):" in lines
+    rows = json.loads(table.read_text())
+    dropped = [row for row in rows if row["table"] == "dropped"]
+    assert [row["place"] for row in dropped] == [f"{pairs_file}, line {line}" for line in (4, 5)]
+    assert {"counts", "examples", "balance", "behaviour"} <= {row["table"] for row in rows}
+
+
+def test_what_data_writes_is_read_back_unchanged(interp, tiny_folder, pairs_file, tmp_path):
+    from interp.tasks import read_pairs
+
+    out, again = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
+    interp("data", pairs_file, "--model", tiny_folder, "--out", out)
+    interp("data", out, "--model", tiny_folder, "--out", again)
+    assert read_pairs(out) == read_pairs(pairs_file)
+    assert out.read_bytes() == again.read_bytes()
+
+
+def test_data_of_natural_text_has_spans_and_no_pairs(interp, tiny_folder, tmp_path):
+    path = tmp_path / "verbs.tsv"
+    columns = "orig_sentence\tsubj_index\tverb_index\tn_diff_intervening"
+    path.write_text(f"{columns}\nThe farmer near is\t2\t4\t0\n")
+    code, said, _ = interp("data", path, "--model", tiny_folder)
+    assert code == 0
+    assert f"{path}: a table of subject and verb, 2 items, 0 left out" in said
+    assert "<|endoftext|>|The|[S: farmer]| near|[Q: is]" in said
+    assert "balance" not in said
+    code, _, err = interp("data", path, "--model", tiny_folder, "--out", tmp_path / "out.jsonl")
+    assert code == 2
+    assert err.strip() == (
+        "interp: these items are places in natural text, without a counterfactual; only pairs are "
+        "written as JSON lines."
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        (
+            "long_range/recal/64/fixed_source",
+            'expected one of agreement, coreference, long_range, or a family such as '
+            '"agreement/simple", got "long_range/recal/64/fixed_source"; did you mean '
+            '"long_range/recall/64/fixed_source"?',
+        ),
+        ("nowhere.tsv", "there is no file nowhere.tsv."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["data", "run"])
+def test_an_unknown_family_or_file_is_one_sentence(interp, command, task, sentence, tmp_path):
+    if command == "run" and "/" not in task:
+        pytest.skip("run takes no such files")
+    options = ["--out", tmp_path / "out"] if command == "run" else []
+    code, _, err = interp(command, task, *options)
+    assert code == 2
+    assert err.strip() == f"interp: {sentence}"
+
+
+def test_a_family_has_dashes_for_slashes_in_its_folder():
+    from interp.suite import _settings
+
+    name = "long_range/recall/512/fixed_source"
+    assert _settings(name, preset="quick", seed=0).task == "long_range-recall-512-fixed_source"

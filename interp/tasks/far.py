@@ -15,7 +15,7 @@ from interp.tasks.far_sentences import (
     coreference_pairs,
     end_pairs,
 )
-from interp.tasks.filler import Filler
+from interp.tasks.filler import filler_of
 from interp.tasks.frames import Halves
 from interp.tasks.lexicon import Record, load
 
@@ -68,7 +68,7 @@ def _generate(
     """Pairs at one distance. A pair has the same words at every distance and in both modes."""
     data = load("distances.toml", _Data)
     pool = getattr(data, kind).filler if kind in _LISTS else "weather"
-    filler = Filler.load(pool, tokenizer)
+    filler = filler_of(pool, tokenizer)
     return [
         item
         for pair in _pairs(kind, data, tokenizer, n_pairs, seed)

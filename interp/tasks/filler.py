@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from random import Random
 from typing import Any
 
@@ -30,11 +30,6 @@ class Filler:
 
     pool: _Pool
     tokenizer: Any
-
-    @classmethod
-    def load(cls, name: str, tokenizer: Any) -> "Filler":
-        """The pool of that name, `"weather"` or `"haystack"`."""
-        return cls(getattr(load("filler.toml", _Data), name), tokenizer)
 
     def text(self, n_tokens: int, *, key: str, attempt: int = 0) -> str:
         """Sentences of `n_tokens` in all behind a full stop, each with its leading space.
@@ -88,10 +83,19 @@ class Filler:
     def _n_tokens(self, sentence: str) -> int:
         if sentence not in self._counts:
             behind = self.tokenizer(f"So. {sentence}", add_special_tokens=False)["input_ids"]
-            before = self.tokenizer("So.", add_special_tokens=False)["input_ids"]
-            self._counts[sentence] = len(behind) - len(before)
+            self._counts[sentence] = len(behind) - self._n_before
         return self._counts[sentence]
+
+    @cached_property
+    def _n_before(self) -> int:
+        return len(self.tokenizer("So.", add_special_tokens=False)["input_ids"])
 
     @cached_property
     def _counts(self) -> dict[str, int]:
         return {}
+
+
+@lru_cache(maxsize=8)  # a sentence is counted once for a tokenizer, not once for every family
+def filler_of(name: str, tokenizer: Any) -> Filler:
+    """The pool of that name, `"weather"` or `"haystack"`."""
+    return Filler(getattr(load("filler.toml", _Data), name), tokenizer)

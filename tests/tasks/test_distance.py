@@ -48,14 +48,15 @@ def test_the_query_is_exactly_as_far_as_the_name_says(kind, real_tokenizer):
     """Two tokenizers, every distance, both modes; the later of two slots is counted from."""
     sources, queries = set(), set()
     for distance, mode in product(DISTANCES, Mode):
-        for item in generated(far_name(kind, distance, mode), real_tokenizer):
+        # of each pair one direction: the other differs in a word of as many tokens
+        for item in generated(far_name(kind, distance, mode), real_tokenizer)[::2]:
             later, source, query = places(item, real_tokenizer)
             assert query - later == distance, item.clean_text[-200:]
             if mode is Mode.FIXED_SOURCE:
                 sources.add((item.item_id, source))
             else:
                 queries.add((item.template_id, query))
-    assert len(sources) == 4, "each item's source stays, however far the query is"
+    assert len(sources) == 2, "each item's source stays, however far the query is"
     assert len(queries) == 2, "the query of a wording stays, however near the source is"
 
 
@@ -143,7 +144,7 @@ def test_hand_read(smollm2):
 
 def test_a_distance_without_room_is_an_error(smollm2, monkeypatch):
     from interp.tasks.distance import FarPair, FarWording, Side, at_distance
-    from interp.tasks.filler import Filler
+    from interp.tasks.filler import filler_of
 
     wording = FarWording(id="long", head="We met {name}.", tail=" What was then said of {name}")
     side = Side({"name": "Anna"}, "name", (), "Anna", {})
@@ -151,7 +152,7 @@ def test_a_distance_without_room_is_an_error(smollm2, monkeypatch):
         pair_id="p", wording=wording, split="", clusters=("c",), clean=side, corrupt=side,
         nearest="name", stream="s",
     )  # fmt: skip
-    filler = Filler.load("weather", smollm2.tokenizer)
+    filler = filler_of("weather", smollm2.tokenizer)
     message = (
         'the wording "long" takes 7 tokens from its source to its query, and the distance is 4; '
         "shorten the wording or choose a longer distance."
@@ -167,9 +168,9 @@ def test_a_distance_without_room_is_an_error(smollm2, monkeypatch):
 
 
 def test_a_longer_filler_begins_as_a_shorter_one(smollm2):
-    from interp.tasks.filler import Filler
+    from interp.tasks.filler import filler_of
 
-    filler = Filler.load("weather", smollm2.tokenizer)
+    filler = filler_of("weather", smollm2.tokenizer)
     short, long = (filler.text(n, key="k").split(".") for n in (60, 200))
     assert short[:3] == long[:3]
     assert len(smollm2.tokenizer(f"So.{filler.text(60, key='k')}").input_ids) == 62
