@@ -6,12 +6,13 @@ from pathlib import Path
 import pandas as pd
 
 from interp.contrast import MATTERS, NO_EFFECT, selectivity
+from interp.effects.plan import plan
 from interp.heads import nearest_name
 from interp.items import Item
 from interp.models import Model, load
 from interp.progress import Progress, silent
 from interp.report import write_index
-from interp.run import N_PAIRS, Settings, measure, run_task
+from interp.run import N_PAIRS, Settings, measure, run_task, tiers
 from interp.store import Run, write_whole
 from interp.tasks import NAMES, build, read_pairs
 
@@ -24,6 +25,7 @@ def run_suite(
     prefix: str = "document",
     preset: str = "quick",
     seed: int = 0,
+    memory: int | None = None,
     progress: Progress = silent,
 ) -> dict[str, Run]:
     """Run tasks on a model, or read them where they have been run; a `Run` by each task's name.
@@ -33,6 +35,7 @@ def run_suite(
 
     Args:
         tasks: names of phenomena, or paths to `.jsonl` files of pairs.
+        memory: in bytes, for the sweeps; half of what is free when None.
 
     Raises:
         ValueError: bad input, or a single task whose behaviour fails the gate (its behaviour is
@@ -48,6 +51,7 @@ def run_suite(
             items_of(task, model, preset=preset, seed=seed),
             settings,
             folder=folder / settings.task,
+            memory=memory,
             progress=progress,
         )
     present = _runs_in(folder) | runs
@@ -57,6 +61,26 @@ def run_suite(
     if len(runs) == 1 and "verdicts" not in next(iter(runs.values())).tables:
         _refuse(*runs.items())
     return runs
+
+
+def plan_suite(
+    tasks: Sequence[str],
+    *,
+    model_name: str,
+    prefix: str = "document",
+    preset: str = "quick",
+    seed: int = 0,
+    memory: int | None = None,
+) -> pd.DataFrame:
+    """What the sweeps of `run_suite` will take: the rows of `plan`, and the `task` first."""
+    model = _with_logits(load(model_name, prefix=prefix))
+    plans = []
+    for task in tasks:
+        batches = model.encode(items_of(task, model, preset=preset, seed=seed))
+        planned = plan(model, batches, scopes=tiers(batches), memory=memory)
+        plans.append(planned.assign(task=Path(task).stem))
+    table = pd.concat(plans, ignore_index=True)
+    return table[["task", *table.columns.drop("task")]]
 
 
 def _settings(task: str, *, preset: str, seed: int) -> Settings:
