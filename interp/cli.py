@@ -27,6 +27,14 @@ PrefixOption = Annotated[
     str, typer.Option(help="What stands before every text: document, bos or none.")
 ]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
+MemoryOption = Annotated[
+    int | None,
+    typer.Option(
+        help="For sweeps, in MB; half of what is free if left out.",
+        min=1,
+        callback=lambda megabytes: None if megabytes is None else megabytes * 10**6,
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 
 
@@ -48,7 +56,10 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Folder; default reports/MODEL.")] = None,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    memory: MemoryOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and what it would take.")
+    ] = False,
 ) -> None:
     """Behaviour, attention, exact removal of every head, and a page."""  # fmt: skip
     names = _task_names(task)
@@ -56,6 +67,17 @@ def run(
     folder = out or Path("reports") / locate(model).name
     if dry_run:
         typer.echo(f"would run {', '.join(names)} on {model}, preset {preset}, into {folder}")
+        from interp.suite import plan_suite
+
+        planned = plan_suite(
+            names, model_name=model, prefix=prefix, preset=preset, seed=seed, memory=memory
+        )
+        for reason, rows in planned.groupby("route"):
+            typer.echo(f"route: {reason}")
+            _print_table(rows.drop(columns="route"))
+        seconds = planned["seconds"].sum()
+        typer.echo(f"expected: {seconds / 60:.0f} min, {planned['memory_mb'].max():.0f} MB")
+        _write_json(json_file, planned.to_dict(orient="records"))
         return
     from interp.suite import run_suite, summarise
 
@@ -66,6 +88,7 @@ def run(
         preset=preset,
         seed=seed,
         folder=folder,
+        memory=memory,
         progress=_progress(quiet),
     )
     summary = summarise(runs)
@@ -269,6 +292,30 @@ def validate(
 
 
 @app.command()
+def bench(
+    rows: Annotated[
+        list[int] | None, typer.Argument(help="Numbers of scenarios, from 0; default all.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each side is timed.")] = 1,
+    json_file: JsonOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Our sweep beside the plain TransformerLens loop: times, ratios, ceilings, differences."""
+    from interp.bench import SCENARIOS
+    from interp.bench import bench as bench_table
+
+    for row in rows or ():
+        if not 0 <= row < len(SCENARIOS):
+            raise ValueError(f"there are scenarios 0 to {len(SCENARIOS) - 1}, got {row}.")
+    chosen = [SCENARIOS[row] for row in rows] if rows else SCENARIOS
+    table = bench_table(chosen, n_rounds=rounds, progress=_progress(quiet))
+    for row in table.to_dict(orient="records"):
+        typer.echo(row.pop("scenario"))
+        typer.echo("  " + ", ".join(f"{name} {_short(value)}" for name, value in row.items()))
+    _write_json(json_file, table.to_dict(orient="records"))
+
+
+@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.")],
 ) -> None:
@@ -327,6 +374,10 @@ def _means(measures: Any) -> str:
     defined = measures[measures["n_valid"] > 0]
     named = zip(defined["measure"], defined["value"], strict=True)
     return ", ".join(f"{name} {value:.3g}" for name, value in named)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _print_table(table: Any) -> None:

@@ -51,6 +51,7 @@ def run_task(
     settings: Settings,
     *,
     folder: Path,
+    memory: int | None = None,
     progress: Progress = silent,
 ) -> Run:
     """Every head of a model on the items of one task, written to `folder` and returned.
@@ -68,7 +69,7 @@ def run_task(
         if not (folder / "report.html").is_file():
             write_report(run, folder)
         return run
-    run = measure(model, items, settings, progress=progress)
+    run = measure(model, items, settings, memory=memory, progress=progress)
     run.save(folder)
     write_report(run, folder)
     return run
@@ -80,6 +81,7 @@ def measure(
     settings: Settings,
     *,
     heads: Sequence[Head] | None = None,
+    memory: int | None = None,
     progress: Progress = silent,
 ) -> Run:
     """The flow itself, without the disk; for some heads only, without rank agreement."""
@@ -101,11 +103,12 @@ def measure(
         [relation_scores(record(model.plain, batch, keep=("pattern",))) for batch in batches],
         ignore_index=True,
     )
-    scopes = _scopes(batches)
+    scopes = tiers(batches)
     check = check_against_loop(model, batches[0], scopes=scopes)
     effects = sweep(
-        model, batches, scopes=scopes, metric=settings.metric, heads=heads, progress=progress
-    )
+        model, batches, scopes=scopes, metric=settings.metric, heads=heads, memory=memory,
+        progress=progress,
+    )  # fmt: skip
     even = chance(batches)
     data = observations(scores, effects, kept_items)
     tables |= {
@@ -125,7 +128,7 @@ def measure(
     return Run(settings=constant | found, tables=tables)
 
 
-def _scopes(batches: Sequence[Batch]) -> list[Scope]:
+def tiers(batches: Sequence[Batch]) -> list[Scope]:
     """The tiers that all batches allow: everywhere on short prompts, edges to named sources."""
     is_possible = {
         Scope.EVERYWHERE: all(batch.ids.shape[1] <= LONGEST_EVERYWHERE for batch in batches),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from interp.contrast import MATTERS, NO_EFFECT, selectivity
+from interp.effects.plan import plan
 from interp.heads import Head, nearest_name
 from interp.items import Item, ScoringItem
 from interp.measures.catalogue import described, scores
@@ -14,7 +15,7 @@ from interp.models import Model, load
 from interp.models.record import record
 from interp.progress import Progress, silent
 from interp.report import write_index
-from interp.run import N_PAIRS, Settings, measure, run_task
+from interp.run import N_PAIRS, Settings, measure, run_task, tiers
 from interp.store import Run, write_whole
 from interp.tasks import NAMES, build, known_name, read_pairs
 from interp.tasks.distance import most_pairs
@@ -32,6 +33,7 @@ def run_suite(
     prefix: str = "document",
     preset: str = "quick",
     seed: int = 0,
+    memory: int | None = None,
     progress: Progress = silent,
 ) -> dict[str, Run]:
     """Run tasks on a model, or read them where they have been run; a `Run` by each task's name.
@@ -42,6 +44,7 @@ def run_suite(
     Args:
         tasks: names of phenomena or families, or paths to `.jsonl` files of pairs. The folder of a
             family has its name with dashes for slashes.
+        memory: in bytes, for the sweeps; half of what is free when None.
 
     Raises:
         ValueError: bad input, or a single task whose behaviour fails the gate (its behaviour is
@@ -57,6 +60,7 @@ def run_suite(
             items_of(task, model, preset=preset, seed=seed),
             settings,
             folder=folder / settings.task,
+            memory=memory,
             progress=progress,
         )
     present = _runs_in(folder) | runs
@@ -66,6 +70,26 @@ def run_suite(
     if len(runs) == 1 and "verdicts" not in next(iter(runs.values())).tables:
         _refuse(*runs.items())
     return runs
+
+
+def plan_suite(
+    tasks: Sequence[str],
+    *,
+    model_name: str,
+    prefix: str = "document",
+    preset: str = "quick",
+    seed: int = 0,
+    memory: int | None = None,
+) -> pd.DataFrame:
+    """What the sweeps of `run_suite` will take: the rows of `plan`, and the `task` first."""
+    model = _with_logits(load(model_name, prefix=prefix))
+    plans = []
+    for task in tasks:
+        batches = model.encode(items_of(task, model, preset=preset, seed=seed))
+        planned = plan(model, batches, scopes=tiers(batches), memory=memory)
+        plans.append(planned.assign(task=Path(task).stem))
+    table = pd.concat(plans, ignore_index=True)
+    return table[["task", *table.columns.drop("task")]]
 
 
 def _settings(task: str, *, preset: str, seed: int) -> Settings:

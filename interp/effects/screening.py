@@ -1,4 +1,4 @@
-"""Exact effects of the heads that a gradient puts first, and how many it is likely to have missed."""
+"""Exact effects of the heads that a gradient puts first, and how many it may have missed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

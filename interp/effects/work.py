@@ -260,10 +260,10 @@ def _require_edits(
     baseline: Baseline,
 ) -> None:
     """An edit that cannot change anything would be an effect of 0 that nobody measured."""
-    for row, is_edited in zip(items.tolist(), places.any(1).tolist(), strict=True):
-        if not is_edited:
-            raise ValueError(
-                f"on item {batch.items[row].item_id} nothing would change: at no position of "
-                f"{str(scope)!r} up to its query is {baseline.name!r} another value than the "
-                "head's own; leave the item out, or choose another scope or baseline."
-            )
+    untouched = items[~places.any(1)]
+    if len(untouched):
+        raise ValueError(
+            f"on item {batch.items[int(untouched.min())].item_id} nothing would change: at no "
+            f"position of {str(scope)!r} up to its query is {baseline.name!r} another value than "
+            "the head's own; leave the item out, or choose another scope or baseline."
+        )
