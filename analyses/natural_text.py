@@ -34,7 +34,8 @@ pronoun ({COUNTS}); a pronoun's text is its sentence and the one before.
 A word receives what its tokens receive; it gives the mean of their rows in the encoder, and the row
 of its last token in the decoder, which sees only what stands before. *Open*: of all words but the
 query and special tokens the head attends most to the right one; *among*: of the candidates alone
-(words of the same part of speech, or heads of mentions).
+(words of the same part of speech, or heads of mentions). A relation that a model sees in fewer than
+{LEAST_ITEMS} cases is left out, such as that from a subject to a verb behind it in the decoder.
 
 Each head is chosen on every second document and counted on the others; the interval is over these
 documents. All that it must beat is chosen and counted likewise: the best fixed offset, the nearest
@@ -43,6 +44,7 @@ nothing ({N_SEEDS} seeds: mean, and the greatest), also with the trained embeddi
 is how often the same head selects the distractor that stands nearest to the source instead. *Raw*
 attention to the source stands beside what goes to the sink, and beside its share of the rest. An
 offset or a neighbour that does as well says that the head may know places and not roles.
+The encoder also sees what follows, and its items are more: rows of the two models are not compared.
 `best_heads.csv` has the figures in full. Head-level claims are relative to these texts.
 
 """
