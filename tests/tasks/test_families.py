@@ -169,10 +169,8 @@ def test_a_pronoun_has_the_gender_of_its_source(name, tokenizer):
 
 
 # Read by eye, one pair of each family: both texts, answer and foil of the first, both sources.
-FIRST_PAIRS = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "first_pairs.jsonl").open(encoding="utf-8")
-]
+_FILE = Path(__file__).parent / "first_pairs.jsonl"
+FIRST_PAIRS = [json.loads(line) for line in _FILE.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.parametrize("pair", FIRST_PAIRS, ids=lambda pair: pair["family"])
