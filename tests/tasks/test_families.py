@@ -24,13 +24,13 @@ SAME_ANSWER = {Corruption.DISTRACTOR}
 AGREEMENT = tomllib.loads((DATA / "agreement_frames.toml").read_text())
 COREFERENCE = tomllib.loads((DATA / "coreference_frames.toml").read_text())
 
-# Words that may stand in the frames of both halves: closed classes.
+# Words that may stand in the frames of both halves: closed classes, and what asks for a name.
 CLOSED = set(
     re.findall(
         "[a-z]+",
         "the a an and at by for from had has he her his in is last my name of on one she so still "
         "that this to very was well when who with we because could not before after as they "
-        "someone their",
+        "someone their called",
     )
 )
 
