@@ -8,7 +8,7 @@ from interp.tasks.balance import MIN_PAIRS, balance, require_balance
 from interp.tasks.check import check
 from interp.tasks.family import Family, named
 from interp.tasks.heuristics import heuristics
-from interp.tasks.jsonl import pairs, read_pairs
+from interp.tasks.jsonl import pairs, read_pairs, write_pairs
 from interp.tokens import text_ids
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "known_name",
     "pairs",
     "read_pairs",
+    "write_pairs",
 ]
 
 NAMES = ("agreement", "coreference", "long_range")

@@ -39,8 +39,8 @@ def balance(items: Sequence[Item], tokenizer: Any) -> pd.DataFrame:
 
     - `cells`: how far the number of pairs with an item in a cell, a template and labels, is from
       the mean of its split; at most 1.
-    - `answers`: how much more often a word is the answer than the foil, or less, in items; at most
-      2, which is a pair.
+    - `answers`: how much more often a word is the answer than the foil, or less, in items of a
+      split; at most 2, which is a pair.
     - `lexemes`: how far the count of a lexeme is from the mean of its slot in a split, as a share;
       at most a fifth, or a pair. Slots that differ in a number are one.
     - `slot`: the p-value of χ² between the answer and the slot of the source; at least .05. It is
@@ -57,7 +57,7 @@ def balance(items: Sequence[Item], tokenizer: Any) -> pd.DataFrame:
     """
     findings = [
         *_by_split("cells", items, _cells),
-        _answers(items),
+        *_by_split("answers", items, _answers),
         *_lexemes(items),
         *_slot(items),
         *_distances(items, tokenizer),
@@ -111,12 +111,11 @@ def _labels(item: Item) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(item.labels.items()))
 
 
-def _answers(items: Sequence[Item]) -> Finding:
+def _answers(items: Sequence[Item]) -> tuple[str, float, float]:
     surplus = Counter(item.answer_text for item in items)
     surplus.subtract(item.foil_text for item in items)
     word = max(surplus, key=lambda word: abs(surplus[word]))
-    value = float(abs(surplus[word]))
-    return Finding("answers", "", word.strip(), value, _PAIR, value <= _PAIR)
+    return word.strip(), float(abs(surplus[word])), _PAIR
 
 
 def _lexemes(items: Sequence[Item]) -> Iterator[Finding]:

@@ -95,3 +95,33 @@ def spread(
         used.update([("cell", cell, word), ("all", word), *((*level, word) for level in levels)])
         chosen.append(words[word])
     return chosen
+
+
+def crossed_at(
+    levels: Sequence[tuple[int, int]], words: Sequence[First], rng: Random
+) -> list[tuple[First, First]]:
+    """Two different words for each pair of levels, those at which the first and the second stand.
+
+    In either place each word is used evenly at each level, so that it says nothing about the level;
+    and no two come twice in one order while others can.
+    """
+    order = list(range(len(words)))
+    used: Counter[tuple[int, ...]] = Counter()
+    both: Counter[tuple[int, int]] = Counter()
+    chosen = []
+    for at in levels:
+        rng.shuffle(order)
+        first = _least(order, [(used[0, at[0], word], used[0, word]) for word in order])
+        rest = [word for word in order if word != first]
+        burdens = [(both[first, word], used[1, at[1], word], used[1, word]) for word in rest]
+        second = _least(rest, burdens)
+        both[first, second] += 1
+        for place, word in enumerate((first, second)):
+            used.update([(place, at[place], word), (place, word)])
+        chosen.append((words[first], words[second]))
+    return chosen
+
+
+def _least(words: Sequence[int], burdens: Sequence[tuple[int, ...]]) -> int:
+    """The first word of the least burden."""
+    return words[min(range(len(words)), key=burdens.__getitem__)]

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from interp.items import Corruption, Prompt
-from interp.tasks.design import Deck, balanced_cells, crossed, spread
+from interp.tasks.design import Deck, balanced_cells, crossed_at, spread
 from interp.tasks.frames import Frame, Pair
 from interp.tasks.wording import fill
 
@@ -129,7 +129,8 @@ def feature_pairs(
     cells = balanced_cells(n_pairs, rng, frames, (0, 1), levels_of_other, middles)
     answers_of = spread([cell[:2] for cell in cells], feature.answers, rng)
     if has_two:
-        lexemes: list[tuple[Forms, ...]] = list(crossed(words, words, n_pairs))
+        levels_of = [(cell[1], cell[2] if is_crossed else 1 - cell[1]) for cell in cells]
+        lexemes: list[tuple[Forms, ...]] = list(crossed_at(levels_of, words, rng))
     else:
         asked = [(cell[0], answers) for cell, answers in zip(cells, answers_of, strict=True)]
         lexemes = [(word,) for word in spread(asked, words, rng)]

@@ -32,13 +32,22 @@ class FrozenSet(NamedTuple):
         return f"{self.family.replace('/', '.')}.{self.corruption}.jsonl"
 
 
-def frozen_sets(n_pairs: int) -> Iterator[FrozenSet]:
+def small_sets() -> Iterator[FrozenSet]:
     """A set for each corruption of each family; the mixes, which are not in halves, have none."""
     for phenomenon in PHENOMENA:
         for family in families(phenomenon):
             if family.name != phenomenon:
                 for corruption in family.corruptions:
-                    yield FrozenSet(family.name, corruption, n_pairs)
+                    yield FrozenSet(family.name, corruption, N_PAIRS)
+
+
+def large_sets() -> Iterator[FrozenSet]:
+    """A set for the first corruption of each family."""
+    seen: set[str] = set()
+    for small in small_sets():
+        if small.family not in seen:
+            seen.add(small.family)
+            yield small._replace(n_pairs=N_LARGE)
 
 
 def content(frozen: FrozenSet, tokenizer: Any) -> str:
@@ -63,9 +72,9 @@ def write_frozen(folder: Path, tokenizer: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
-    for frozen in frozen_sets(N_PAIRS):
+    for frozen in small_sets():
         path = folder / frozen.filename
         path.write_text(content(frozen, tokenizer), encoding="utf-8", newline="\n")
-    rows = [(*frozen, sha256(frozen, tokenizer)) for frozen in frozen_sets(N_LARGE)]
+    rows = [(*frozen, sha256(frozen, tokenizer)) for frozen in large_sets()]
     columns = [*FrozenSet._fields, "sha256"]
     pd.DataFrame(rows, columns=columns).to_csv(folder / HASHES, index=False, lineterminator="\n")

@@ -142,8 +142,8 @@ def test_sources_nearer_for_one_answer_are_refused(tokenizer):
 
 def test_an_unbalanced_set_is_refused_in_one_sentence(pp1, tokenizer):
     message = (
-        'the 128 items are not balanced: rule "answers" wants at most 2, got 8 (is); correct the '
-        "design, or the words in data."
+        'the 128 items are not balanced in discovery: rule "answers" wants at most 2, got 8 (is); '
+        "correct the design, or the words in data."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         require_balance(with_more_answers(pp1), tokenizer)
@@ -158,7 +158,9 @@ def test_building_refuses_an_unbalanced_design(tokenizer, monkeypatch):
         return [tuple(levels[0] for levels in factors)] * n
 
     monkeypatch.setattr(features, "balanced_cells", one_cell)
-    with pytest.raises(ValueError, match=r'^the 128 items are not balanced: rule "answers"'):
+    with pytest.raises(
+        ValueError, match=r'^the 128 items are not balanced in discovery: rule "answers"'
+    ):
         build("agreement/pp1", tokenizer, n_pairs=64, seed=0, corruption=Corruption.DISTRACTOR)
 
 
@@ -178,4 +180,4 @@ def test_a_vanishing_balance_follows_from_both_directions(pp1, tokenizer):
     """Both directions exchange answer and foil, source and distractor: differences cancel."""
     table = balance(pp1, tokenizer).set_index("rule")
     for rule in ("answers", "rank", "place", "length"):
-        assert table.loc[rule, "value"] == 0
+        assert (table.loc[[rule], "value"] == 0).all()

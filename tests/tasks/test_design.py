@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from interp.tasks.design import Deck, balanced_cells, crossed
+from interp.tasks.design import Deck, balanced_cells, crossed, crossed_at, spread
 
 FACTORS = ("abcd", (0, 1), "stuvwxyz")
 
@@ -71,3 +71,29 @@ def test_the_design_does_not_depend_on_pythons_hash() -> None:
         for seed in ("1", "2")
     ]
     assert outputs[0] == outputs[1] != ""
+
+
+def test_words_are_spread_over_cells_levels_and_all() -> None:
+    cells = [(frame, level) for frame in "ab" for level in (0, 1)] * 4
+    words = spread(cells, "wxyz", Random(0))
+    assert set(Counter(zip(cells, words, strict=True)).values()) == {1}
+    assert set(
+        Counter((cell[1], word) for cell, word in zip(cells, words, strict=True)).values()
+    ) == {2}
+    assert set(Counter(words).values()) == {4}
+
+
+def test_words_say_nothing_about_the_level_at_which_they_stand() -> None:
+    levels = [(0, 1), (1, 0)] * 16
+    pairs = crossed_at(levels, "abcdefgh", Random(1))
+    assert len(set(pairs)) == 32  # of 56 pairs of two
+    assert all(first != second for first, second in pairs)
+    for place in (0, 1):
+        at_level = Counter((at[place], pair[place]) for at, pair in zip(levels, pairs, strict=True))
+        assert len(at_level) == 16
+        assert all(1 <= count <= 3 for count in at_level.values())
+
+
+def test_two_words_come_twice_only_when_all_have_come() -> None:
+    pairs = crossed_at([(0, 0)] * 12, "abcd", Random(0))
+    assert sorted(pairs) == sorted((x, y) for x, y in product("abcd", repeat=2) if x != y)

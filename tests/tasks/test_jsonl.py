@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from interp.items import Item
-from interp.tasks import pairs, read_pairs
+from interp.items import Corruption, Item, Prompt, Relation, Span, both_directions
+from interp.tasks import build, pairs, read_pairs, write_pairs
 
 ROLE = {
     "clean": "The farmer beside the senators",
@@ -171,3 +171,101 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     message = f"there is no file {path}; give the path of a text file."
     with pytest.raises(FileNotFoundError, match=f"^{re.escape(message)}$"):
         read_pairs(path)
+
+
+def round_trip(items: list[Item], path: Path) -> list[Item]:
+    write_pairs(items, path)
+    return read_pairs(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "corruption"),
+    [
+        ("agreement/pp2", Corruption.ROLE_FLIP),
+        ("agreement/simple", Corruption.REMOVAL),
+        ("agreement/sent_comp", Corruption.DISTRACTOR),
+        ("agreement/coord_np", Corruption.FEATURE_FLIP),
+        ("coreference/name", Corruption.REMOVAL),
+        ("coreference/transfer", Corruption.ROLE_FLIP),
+        ("long_range", Corruption.ROLE_FLIP),
+    ],
+)
+def test_items_come_back_unchanged(
+    name: str, corruption: Corruption, tmp_path: Path, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    items = build(name, tokenizer, n_pairs=6, seed=0, corruption=corruption)
+    assert round_trip(items, tmp_path / "items.jsonl") == items
+
+
+def test_what_people_write_comes_back_unchanged(tmp_path: Path) -> None:
+    for record in (ROLE, FEATURE, without(ROLE, "source", "distractor")):
+        items = pairs([record | {"labels": {"k": "v"}}])
+        assert round_trip(items, tmp_path / "items.jsonl") == items
+
+
+def test_a_query_and_relations_come_back_unchanged(tmp_path: Path) -> None:
+    prompt = Prompt(
+        text="The farmer said that he [MASK] tired",
+        answer=" is",
+        foil=" are",
+        source=(Span(4, 10),),
+        query=Span(24, 30),
+        relations=[Relation("antecedent", Span(21, 23), (Span(4, 10),))],
+        lexemes={"noun": "farmer"},
+    )
+    other = Prompt(text="The farmers said that we [MASK] tired", answer=" are", foil=" is")
+    items = list(
+        both_directions(
+            prompt,
+            other,
+            pair_id="p",
+            task="t",
+            template_id="w",
+            clusters=("c", "d"),
+            corruption=Corruption.FEATURE_FLIP,
+            split="confirmation",
+        )
+    )
+    assert round_trip(items, tmp_path / "items.jsonl") == items
+
+
+def test_the_second_direction_has_its_own_where_given() -> None:
+    record = ROLE | {
+        "corrupt": "The sheep beside the senators",
+        "corrupt_answer": " are",
+        "corrupt_foil": " is",
+        "labels": {"decider": "present"},
+        "corrupt_labels": {"decider": "absent"},
+        "query": "beside",
+        "relations": [{"name": "r", "query": "senators", "source": ["farmer", "beside"]}],
+        "corrupt_relations": [],
+    }
+    a, b = pairs([record])
+    assert (b.answer_text, b.foil_text, b.labels) == (" are", " is", {"decider": "absent"})
+    assert (sources(b), distractors(b)) == (["sheep"], ["senators"])
+    assert (a.query, b.query) == (Span(11, 17), Span(10, 16))
+    assert a.relations == (Relation("r", Span(22, 30), (Span(4, 10), Span(11, 17))),)
+    assert b.relations == ()
+
+
+def test_relations_of_one_text_alone_are_refused() -> None:
+    message = (
+        "record 1: relations need corrupt_relations, those of the corrupt text; give them, or [] "
+        "if it has none."
+    )
+    relation = {"name": "r", "query": "senators", "source": "farmer"}
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        pairs([ROLE | {"relations": [relation]}])
+
+
+def test_a_lone_direction_is_not_written(tmp_path: Path) -> None:
+    items = pairs([ROLE])
+    message = 'item "pair0001.a" stands alone; give both directions of each pair.'
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        write_pairs(items[:1], tmp_path / "items.jsonl")
+    message = (
+        'items "pair0001.b" and "pair0001.a" are not the two directions of a pair, its a and its '
+        "b; give both directions of each pair, one after the other."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        write_pairs(items[::-1], tmp_path / "items.jsonl")
