@@ -16,6 +16,7 @@ from interp.behaviour import answer_table, behaviour, cells
 from interp.items import Item, items_hash
 from interp.models import Model, load
 from interp.progress import say
+from interp.report.behaviour_words import behaviour_words
 from interp.report.canvas import encoded
 from interp.report.distances import contrast_map
 from interp.store import read_table, write_whole
@@ -127,6 +128,9 @@ def draw() -> None:
     figure = contrast_map(whole, prefixes=PREFIXES)
     write_whole(FOLDER / "contrast.png", encoded(figure, "png"))
     write_whole(FOLDER / "contrast.svg", encoded(figure, "svg"))
+    n_families = sum(len(group) for group in groups())
+    words = behaviour_words(whole, model=MODEL, prefixes=PREFIXES, n_families=n_families)
+    write_whole(FOLDER / "README.md", words.encode())
 
 
 def _hash(items: list[Item]) -> str:

@@ -180,34 +180,20 @@ def data(
     json_file: JsonOption = None,
 ) -> None:
     """Items as the tokenizer cuts them, their balance, cues and behaviour; checks a FILE."""
-    from interp.describe import MARKS, describe
+    from interp.describe import describe, dropped_lines
     from interp.suite import reading_of, write_items
 
     loaded, name, reading = reading_of(
         task, model_name=model, prefix=prefix, n_pairs=pairs, seed=seed
     )
     typer.echo(f"{task}: {name}, {len(reading.items)} items, {len(reading.dropped)} left out")
-    _print_dropped(reading.dropped)
+    for line in dropped_lines(reading.dropped):
+        typer.echo(line)
     if not reading.items:
         raise ValueError(f"{task} holds no item that can be used with {loaded.name}.")
     found = describe(loaded, reading)
-    _print_table(found.counts)
-    typer.echo(f"\nexamples ({MARKS}):")
-    for row in found.examples.itertuples():
-        answer = f"  → {row.answer!r}, not {row.foil!r}" if row.answer else ""
-        typer.echo(f"{row.template}, {row.item_id}: {row.tokens}{answer}")
-    for title, table in (
-        ("balance", found.balance),
-        ("cues alone (chance .5)", found.heuristics),
-        (f"behaviour ({found.measured})", found.behaviour),
-        ("cells", found.cells),
-    ):
-        if len(table):
-            typer.echo(f"\n{title}:")
-            _print_table(table.drop(columns=["reason"], errors="ignore"))
-    for row in found.behaviour.itertuples():
-        if getattr(row, "reason", ""):
-            typer.echo(f"{row.template_id}: {row.reason}")
+    for line in found.lines():
+        typer.echo(line)
     if out is not None:
         write_items(reading, out)
         typer.echo(f"pairs: {out}")
@@ -382,14 +368,6 @@ def _short(value: Any) -> str:
 
 def _print_table(table: Any) -> None:
     typer.echo(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
-
-
-def _print_dropped(dropped: Any) -> None:
-    """Each thing that was left out; of a reason that comes often, how often, with the first."""
-    for reason, rows in dropped.groupby("reason", sort=False):
-        first = rows["place"].iloc[0]
-        others = f" (and {len(rows) - 1} more for this reason)" if len(rows) > 1 else ""
-        typer.echo(f"left out: {first}: {reason}{others}")
 
 
 def _write_json(path: Path | None, found: Any) -> None:

@@ -1,6 +1,6 @@
 """A set of items as a model's tokenizer cuts it: spans, counts, balance, cues, and behaviour."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -53,6 +53,26 @@ class Description:
     cells: pd.DataFrame = field(default_factory=pd.DataFrame)
     measured: str = ""
 
+    def lines(self) -> Iterator[str]:
+        """Counts, examples, and the tables that apply, as they are printed."""
+        yield _printed(self.counts)
+        yield f"\nexamples ({MARKS}):"
+        for row in self.examples.itertuples():
+            answer = f"  → {row.answer!r}, not {row.foil!r}" if row.answer else ""
+            yield f"{row.template}, {row.item_id}: {row.tokens}{answer}"
+        for title, table in (
+            ("balance", self.balance),
+            ("cues alone (chance .5)", self.heuristics),
+            (f"behaviour ({self.measured})", self.behaviour),
+            ("cells", self.cells),
+        ):
+            if len(table):
+                yield f"\n{title}:"
+                yield _printed(table.drop(columns=["reason"], errors="ignore"))
+        for row in self.behaviour.itertuples():
+            if getattr(row, "reason", ""):
+                yield f"{row.template_id}: {row.reason}"
+
     def as_rows(self) -> list[dict[str, Any]]:
         """Every row of every table, with the name of its table."""
         return [
@@ -61,6 +81,17 @@ class Description:
             if isinstance(table := getattr(self, each.name), pd.DataFrame)
             for row in table.to_dict(orient="records")
         ]
+
+
+def dropped_lines(dropped: pd.DataFrame) -> Iterator[str]:
+    """Each thing that was left out; a reason that comes often has its first place and its count."""
+    for reason, rows in dropped.groupby("reason", sort=False):
+        others = f" (and {len(rows) - 1} more for this reason)" if len(rows) > 1 else ""
+        yield f"left out: {rows['place'].iloc[0]}: {reason}{others}"
+
+
+def _printed(table: pd.DataFrame) -> str:
+    return str(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
 
 
 def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Description:

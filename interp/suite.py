@@ -17,9 +17,8 @@ from interp.progress import Progress, silent
 from interp.report import write_index
 from interp.run import N_PAIRS, Settings, measure, run_task, tiers
 from interp.store import Run, write_whole
-from interp.tasks import NAMES, build, known_name, read_pairs
+from interp.tasks import NAMES, build, known_name, read_pairs, write_pairs
 from interp.tasks.distance import most_pairs
-from interp.tasks.jsonl import write_pairs
 from interp.tasks.readers import Reading
 from interp.tasks.readers.formats import SUFFIXES, read_file
 from interp.tasks.readers.reading import reading

@@ -89,3 +89,41 @@ def test_a_template_of_one_frame_has_no_interval_and_does_not_pass():
     assert not row.passes
     assert pd.isna(row.contrast_low)
     assert row.reason == "all pairs share a lexical frame, so nothing is known of others."
+
+
+def test_a_behaviour_reaches_as_far_as_it_passes_without_a_break():
+    """By hand: passes at 8 and 16, fails at 32, passes again at 64."""
+    from interp.report.distances import reach
+
+    far = [("recall", 8.0, True), ("recall", 16.0, True), ("recall", 32.0, False)]
+    far += [("recall", 64.0, True), ("needle", 8.0, False), ("needle", 16.0, True)]
+    rows = [("none", f"long_range/{kind}", "fixed_query", *rest) for kind, *rest in far]
+    rows.append(("none", "agreement/simple", "", float("nan"), True))
+    table = pd.DataFrame(rows, columns=["prefix", "kind", "mode", "distance", "passes"])
+    found = reach(table).set_index("kind")
+    assert found["reach"].to_dict() == {"recall": 16, "needle": 0}
+    assert found["measured"].to_dict() == {"recall": 64, "needle": 16}
+
+
+def test_the_page_says_what_passes_and_how_far():
+    """Sentence by sentence, for a table of four rows."""
+    from interp.report.behaviour_words import behaviour_words
+
+    rows = [
+        ("none", "agreement/simple", "agreement/simple", "", float("nan"), 0.2, False),
+        ("none", "agreement/adv", "agreement/adv", "", float("nan"), 2.0, True),
+        ("none", "", "long_range/recall", "fixed_query", 8.0, 1.0, True),
+        ("none", "", "long_range/recall", "fixed_query", 16.0, 0.1, False),
+    ]
+    columns = ["prefix", "family", "kind", "mode", "distance", "contrast", "passes"]
+    page = behaviour_words(
+        pd.DataFrame(rows, columns=columns), model="m", prefixes=("bos", "none"), n_families=9
+    )
+    for line in (
+        "- prefix bos: 0 of 9 families measured.",
+        "- prefix none: 4 of 9 families measured.",
+        "- agreement/simple, prefix none: 0.20 logits",
+        "| none | recall | not measured | 8 (of 16) |",
+    ):
+        assert line in page.splitlines()
+    assert "agreement/adv" not in page

@@ -60,6 +60,33 @@ def contrast_map(whole: pd.DataFrame, *, prefixes: Sequence[str]) -> Figure:
     return figure
 
 
+def reach(whole: pd.DataFrame) -> pd.DataFrame:
+    """How far each long-range behaviour is shown: one row a `prefix`, `kind` and `mode`.
+
+    `reach` is the longest distance up to which the gate is passed at every one that was measured,
+    0 where it fails at the first; `measured` is the longest that was measured.
+
+    Args:
+        whole: as in `contrast_map`.
+    """
+    rows = []
+    far = whole[whole["distance"].notna()]
+    for (prefix, kind, mode), group in far.groupby(["prefix", "kind", "mode"], sort=False):
+        near_first = group.sort_values("distance")
+        passed = near_first["passes"].astype(bool).cumprod().astype(bool)
+        distances = near_first["distance"].astype(int)
+        rows.append(
+            {
+                "prefix": prefix,
+                "kind": str(kind).removeprefix("long_range/"),
+                "mode": mode,
+                "reach": int(distances[passed].max()) if passed.any() else 0,
+                "measured": int(distances.max()),
+            }
+        )
+    return pd.DataFrame(rows, columns=["prefix", "kind", "mode", "reach", "measured"])
+
+
 def _mark(axes: Axes, passes: pd.DataFrame) -> None:
     """An × on each measured cell that does not pass."""
     for row, values in enumerate(passes.to_numpy()):
