@@ -6,6 +6,8 @@ from pathlib import Path
 import pandas as pd
 import torch
 
+import interp
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -30,6 +32,18 @@ def test_every_measure_on_ones_own_pairs(smollm2, items, capsys):
     exec(example, names)
     assert len(names["found"].table) == len(names["described"]()) * 2 * 270
     assert "pvw" in capsys.readouterr().out
+
+
+def test_the_other_removals_run_as_it_says(smollm2, capsys):
+    section = README.read_text().split("## Other removals")[1].split("## Commands")[0]
+    (example,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    pairs = interp.build("agreement", smollm2.tokenizer, n_pairs=16, seed=0)[:4]
+    names = {"interp": interp, "model": smollm2, "pairs": pairs}
+    exec(example, names)
+    assert set(names["gone"]["metric"]) == {"logit_difference", "kl_divergence"}
+    assert set(names["closed"]["intervention"]) == {"close_edge"}
+    assert set(names["together"]["n_heads"]) == {2, 270}
+    assert "41 of 270 heads measured exactly" in capsys.readouterr().out
 
 
 def test_the_hooks_are_reused_as_it_says():

@@ -108,27 +108,27 @@ def _words(n_vocabulary: int, seed: int, *sizes: int) -> list[Int[Tensor, " word
 
 SCENARIOS = (
     Scenario(
-        name="everywhere, resample, 128 pairs crossed 16 × 8", scope=Scope.EVERYWHERE, wanted=12,
+        name="everywhere, resample, 128 pairs crossed 16 × 8", scope=Scope.EVERYWHERE, wanted=12.0,
         prompts=crossed, n_sampled=3, with_helper=True,
     ),
     Scenario(
-        name="query, resample, 128 pairs of 16 tokens", scope=Scope.QUERY, wanted=30,
+        name="query, resample, 128 pairs of 16 tokens", scope=Scope.QUERY, wanted=30.0,
         prompts=unlike(128, 16), n_sampled=3,
     ),
     Scenario(
-        name="edge, resample, 128 pairs of 16 tokens", scope=Scope.EDGE, wanted=23,
+        name="edge, resample, 128 pairs of 16 tokens", scope=Scope.EDGE, wanted=23.0,
         prompts=unlike(128, 16), n_sampled=3,
     ),
     Scenario(
-        name="query, mean, 8 × 64 tokens", scope=Scope.QUERY, wanted=90,
+        name="query, mean, 8 × 64 tokens", scope=Scope.QUERY, wanted=90.0,
         prompts=unlike(4, 64), is_mean=True, n_sampled=3,
     ),
     Scenario(
-        name="query, mean, 8 × 256 tokens", scope=Scope.QUERY, wanted=200,
+        name="query, mean, 8 × 256 tokens", scope=Scope.QUERY, wanted=200.0,
         prompts=unlike(4, 256), is_mean=True, n_sampled=3,
     ),
     Scenario(
-        name="query, mean, 4 × 2,048 tokens", scope=Scope.QUERY, wanted=250,
+        name="query, mean, 4 × 2,048 tokens", scope=Scope.QUERY, wanted=250.0,
         prompts=unlike(2, 2048), is_mean=True, n_sampled=1,
     ),
     Scenario(

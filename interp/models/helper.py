@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 from jaxtyping import Int
 from torch import Tensor
-from transformer_lens.patching import get_act_patch_attn_head_out_all_pos
+from transformer_lens.patching import generic_activation_patch, layer_head_vector_patch_setter
 
 from interp.heads import Head
 
@@ -19,7 +19,7 @@ def patched(
     heads: Sequence[Head],
     metric: Callable[[Tensor], Tensor],
 ) -> None:
-    """Patch each head in turn, at all positions, as the helper does it.
+    """Patch each head in turn, at all positions, as `get_act_patch_attn_head_out_all_pos` does.
 
     Args:
         cache: of the run that gives, with `hook_z` of the heads' layers.
@@ -27,4 +27,6 @@ def patched(
     """
     index = pd.DataFrame([tuple(head) for head in heads], columns=["layer", "head"])
     with torch.inference_mode():
-        get_act_patch_attn_head_out_all_pos(bridge, ids, cache, metric, index_df=index)
+        generic_activation_patch(
+            bridge, ids, cache, metric, layer_head_vector_patch_setter, "z", index_df=index
+        )
