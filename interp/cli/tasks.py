@@ -1,0 +1,125 @@
+"""Commands about tasks: run one, look at its items, draw its report again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from interp.cli.options import (
+    PRESETS,
+    JsonOption,
+    MemoryOption,
+    ModelOption,
+    PrefixOption,
+    QuietOption,
+    progress_of,
+    require_known,
+    task_names,
+)
+from interp.cli.output import print_table, write_json
+from interp.models.names import locate
+
+
+def run(
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="agreement, coreference, long_range, all, a family such as "
+            "long_range/recall/64/fixed_source, or FILE.jsonl."
+        ),
+    ] = "all",
+    model: ModelOption = "smollm2-135m",
+    prefix: PrefixOption = "document",
+    preset: Annotated[
+        str, typer.Option(help="quick (32 pairs), standard (128) or full (512).")
+    ] = "quick",
+    seed: Annotated[int, typer.Option(help="Of items, flips and bootstraps.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder; default reports/MODEL.")] = None,
+    json_file: JsonOption = None,
+    quiet: QuietOption = False,
+    memory: MemoryOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and what it would take.")
+    ] = False,
+) -> None:
+    """Behaviour, attention, exact removal of every head, and a page."""  # fmt: skip
+    names = task_names(task)
+    require_known("preset", preset, PRESETS)
+    folder = out or Path("reports") / locate(model).name
+    if dry_run:
+        typer.echo(f"would run {', '.join(names)} on {model}, preset {preset}, into {folder}")
+        from interp.suite import plan_suite
+
+        planned = plan_suite(
+            names, model_name=model, prefix=prefix, preset=preset, seed=seed, memory=memory
+        )
+        for reason, rows in planned.groupby("route"):
+            typer.echo(f"route: {reason}")
+            print_table(rows.drop(columns="route"))
+        seconds = planned["seconds"].sum()
+        typer.echo(f"expected: {seconds / 60:.0f} min, {planned['memory_mb'].max():.0f} MB")
+        write_json(json_file, planned.to_dict(orient="records"))
+        return
+    from interp.suite import run_suite, summarise
+
+    runs = run_suite(
+        names,
+        model_name=model,
+        prefix=prefix,
+        preset=preset,
+        seed=seed,
+        folder=folder,
+        memory=memory,
+        progress=progress_of(quiet),
+    )
+    summary = summarise(runs)
+    print_table(summary)
+    typer.echo(f"page: {folder / 'report.html'}")
+    write_json(json_file, summary.to_dict(orient="records"))
+
+
+def data(
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A phenomenon, a family such as long_range/recall/64/fixed_source, or a file: "
+            ".jsonl (own pairs or BLiMP), .conllu, .tsv (Winogender, Linzen), .txt (WinoBias)."
+        ),
+    ],
+    model: ModelOption = "smollm2-135m",
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs to make; a file has its own.")] = 64,
+    seed: Annotated[int, typer.Option(help="Of the items.")] = 0,
+    prefix: PrefixOption = "document",
+    out: Annotated[Path | None, typer.Option(help="Write the pairs here as JSON lines.")] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Items as the tokenizer cuts them, their balance, cues and behaviour; checks a FILE."""
+    from interp.describe import describe, dropped_lines
+    from interp.suite import reading_of, write_items
+
+    loaded, name, reading = reading_of(
+        task, model_name=model, prefix=prefix, n_pairs=pairs, seed=seed
+    )
+    typer.echo(f"{task}: {name}, {len(reading.items)} items, {len(reading.dropped)} left out")
+    for line in dropped_lines(reading.dropped):
+        typer.echo(line)
+    if not reading.items:
+        raise ValueError(f"{task} holds no item that can be used with {loaded.name}.")
+    found = describe(loaded, reading)
+    for line in found.lines():
+        typer.echo(line)
+    if out is not None:
+        write_items(reading, out)
+        typer.echo(f"pairs: {out}")
+    write_json(json_file, found.as_rows())
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.")],
+) -> None:
+    """Draw figures and page again from the tables of a run."""
+    from interp.report import write_report
+    from interp.store import Run
+
+    write_report(Run.load(folder), folder)
+    typer.echo(f"page: {folder / 'report.html'}")
