@@ -84,7 +84,8 @@ def groups() -> Iterator[Group]:
     """The families, short and near ones first.
 
     With a fixed source the prompts of one kind share their filler over all distances; with a fixed
-    query those of one distance share what stands before the source.
+    query those of one distance share what stands before the source. At the longest distance
+    nothing does, and the two are the same prompts.
     """
     for phenomenon in ("agreement", "coreference"):
         yield [family.name for family in families(phenomenon) if "/" in family.name]
@@ -92,8 +93,9 @@ def groups() -> Iterator[Group]:
     far = [distance for distance in DISTANCES if distance in N_PAIRS]
     for distances in (near, far):
         for kind in KINDS:
-            yield [far_name(kind, distance, Mode.FIXED_SOURCE) for distance in distances]
-        for distance in distances:
+            same = [far_name(kind, DISTANCES[-1], Mode.FIXED_QUERY)] if distances is far else []
+            yield [far_name(kind, distance, Mode.FIXED_SOURCE) for distance in distances] + same
+        for distance in [each for each in distances if each != DISTANCES[-1]]:
             yield [far_name(kind, distance, Mode.FIXED_QUERY) for kind in KINDS]
 
 
