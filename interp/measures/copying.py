@@ -128,8 +128,8 @@ def name_copying(
             value = value + layer.value_bias.repeat_interleave(n_shared, dim=0)
             written = sign * torch.einsum("ihd,hdm->ihm", value, layer.stream.output)
             logits = (written if norm is None else norm(written)) @ unembedding.T
-            best = logits.topk(N_BEST, dim=-1).indices
-            by_layer.append((best == tokens[:, None, None]).any(-1).float())
+            named = logits.gather(-1, tokens[:, None, None].expand(*logits.shape[:2], 1))
+            by_layer.append(((logits > named).sum(-1) < N_BEST).float())
     return torch.stack(by_layer, dim=1)
 
 

@@ -17,7 +17,7 @@ from interp.models.model import Model
 from interp.progress import Progress, silent
 from interp.tasks import build
 
-N_NAMES = 16
+N_NAMES = 16  # pairs; in half of them the answer is a name
 N_SAMPLE = 25
 
 
@@ -45,7 +45,7 @@ def overview(model: Model, repeats: Repeats, *, progress: Progress = silent) -> 
     plain = model.plain
 
     def names(sign: int) -> Float[Tensor, "layer head"]:
-        items = build("coreference", model.tokenizer, n_pairs=2 * N_NAMES, seed=0)
+        items = build("coreference", model.tokenizer, n_pairs=N_NAMES, seed=0)
         return name_copying(plain, model.encode(items), sign=sign).mean(0)
 
     scores: dict[str, Callable[[], Float[Tensor, "layer head"]]] = {
