@@ -29,7 +29,10 @@ def contrast_map(whole: pd.DataFrame, *, prefixes: Sequence[str]) -> Figure:
         row=[_row(kind, mode) for kind, mode in zip(whole["kind"], whole["mode"], strict=True)],
         column=[NEAR if np.isnan(each) else str(int(each)) for each in whole["distance"]],
     )
-    rows = list(dict.fromkeys(table["row"]))
+    # the families without a distance first; of the others, both modes of a kind together
+    rows = sorted(
+        dict.fromkeys(table["row"]), key=lambda row: row if row.endswith(" fixed") else ""
+    )
     distances = sorted(set(whole["distance"].dropna().astype(int)))
     columns = [name for name in (NEAR, *map(str, distances)) if name in set(table["column"])]
     limit = colour_limit(table["contrast"], at_least=0.5)
