@@ -21,7 +21,8 @@ from interp.encode import Batch
 from interp.heads import Head
 from interp.items import Item, items_hash
 from interp.measures.battery import battery
-from interp.measures.relations import chance, relation_scores
+from interp.measures.controls import controls
+from interp.measures.relations import CAS, RAW, SINK_CORRECTED, chance, relation_scores
 from interp.measures.repeats import repeats, why_no_repeats
 from interp.models.model import Model
 from interp.models.record import record
@@ -31,6 +32,8 @@ from interp.store import Run, check_folder
 
 N_PAIRS = {"quick": 32, "standard": 128, "full": 512}
 LONGEST_EVERYWHERE = 32
+N_RANDOM = 3
+LEAST_PAIRS = 4
 _PACKAGES = ("torch", "transformers", "transformer-lens", "numpy", "pandas")
 
 
@@ -121,11 +124,21 @@ def measure(
     if heads is None:
         if "edge" in scopes:
             tables["league"] = league(data, seed=settings.seed)
+            tables["controls"] = _controls(model, batches, scores)
         if not why_no_repeats(model):
             tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check)
     found |= {"chance": even, "seconds": round(time.monotonic() - start)}
     return Run(settings=constant | found, tables=tables)
+
+
+def _controls(model: Model, batches: Sequence[Batch], scores: pd.DataFrame) -> pd.DataFrame:
+    """The controls of those measures that are defined on every item; none of a single pair."""
+    if len({item.pair_id for batch in batches for item in batch.items}) < LEAST_PAIRS:
+        return pd.DataFrame()
+    is_whole = scores.groupby("measure")["valid"].all()
+    measures = [each for each in (RAW, SINK_CORRECTED, CAS) if is_whole[each.name]]
+    return controls(model, batches, measures, n_seeds=N_RANDOM)
 
 
 def tiers(batches: Sequence[Batch]) -> list[Scope]:

@@ -46,6 +46,19 @@ def test_the_heads_known_for_agreement_are_found(finished):
     assert abs(heads.loc["L27H0", "effect_query"]) < 0.03
 
 
+def test_scores_stand_beside_what_they_must_beat(finished):
+    """The best head by CAS attends by role; an untrained model has none that does."""
+    controls = (
+        finished[0].tables["controls"].pivot(index="control", columns="measure", values="value")
+    )
+    cas = controls["cas"]
+    assert cas["measured"] > 0.3
+    assert cas["label swap"] < -0.3
+    assert abs(cas["even"]) < 1e-6
+    assert cas["random init"] < 0.05
+    assert controls.loc["measured", "raw"] > controls.loc["random init", "raw"] + 0.2
+
+
 def test_verdicts_equal_the_tables_they_come_from(finished):
     """Second route: plain pandas over the per-item tables."""
     run = finished[0]

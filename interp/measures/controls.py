@@ -12,6 +12,7 @@ from torch import Tensor
 from interp.encode import Batch
 from interp.heads import Head
 from interp.measures.measure import Measure
+from interp.measures.relations import RAW, SINK_CORRECTED
 from interp.models.model import Model
 from interp.models.random_init import random_init
 from interp.models.record import Record, record
@@ -75,15 +76,15 @@ def offset_level(batches: Sequence[Batch], chooses: Bool[np.ndarray, " item"]) -
 
 
 def controls(
-    model: Model, batches: Sequence[Batch], measure: Measure, *, n_seeds: int
+    model: Model, batches: Sequence[Batch], measures: Sequence[Measure], *, n_seeds: int
 ) -> pd.DataFrame:
-    """The best head by a measure, and what it must beat; a row a control, in `CONTROLS`.
+    """The best head by each measure, and what it must beat; a row a measure and control.
 
-    The head is chosen on every second pair and its mean taken on the others. `value` is in the
-    unit of the measure; `head` says whose it is, where it is a head's. `even` is what attention
-    spread over all visible keys gives the same head. `fixed offset` is for shares of attention, and
-    NaN for other measures. A random model has its own best head chosen likewise, and the value is
-    the mean over `n_seeds`.
+    Columns: `measure`, `control` (see `CONTROLS`), `head`, `value`. The head is chosen on every
+    second pair and its mean taken on the others. `value` is in the unit of the measure; `head` says
+    whose it is, where it is a head's. `even` is what attention spread over all visible keys gives
+    the same head. `fixed offset` is for shares of attention, and NaN for other measures. A random
+    model has its own best head chosen likewise, and the value is the mean over `n_seeds`.
 
     Raises:
         ValueError: fewer than two pairs.
@@ -91,44 +92,48 @@ def controls(
     chooses = every_second_pair(batches)
     offset = offset_level(batches, chooses)
     records = [record(model.plain, batch) for batch in batches]
-    scores = _scores(records, measure)
-    head = _best(scores, chooses)
-
-    def mean_of(changed: Sequence[Record]) -> float:
-        return _mean(_scores(changed, measure), head, chooses)
-
-    is_share = measure.league == "pattern only" and measure.chance == "even"
     random, kept = (
-        _random(model, batches, measure, chooses, n_seeds, keep) for keep in (False, True)
+        _random(model, batches, measures, chooses, n_seeds, keep) for keep in (False, True)
     )
-    values = (
-        _mean(scores, head, chooses),
-        mean_of([swapped(each) for each in records]),
-        mean_of([even(each) for each in records]),
-        offset if is_share else float("nan"),
-        random,
-        kept,
-    )
-    heads = [head.label] * 3 + [""] * 3
-    return pd.DataFrame(
-        {"measure": measure.name, "control": CONTROLS, "head": heads, "value": values}
-    )
+    tables = []
+    for number, measure in enumerate(measures):
+        scores = _scores(records, measure)
+        head = _best(scores, chooses)
+        is_share = measure in (RAW, SINK_CORRECTED)
+        values = (
+            _mean(scores, head, chooses),
+            _mean(_scores([swapped(each) for each in records], measure), head, chooses),
+            _mean(_scores([even(each) for each in records], measure), head, chooses),
+            offset if is_share else float("nan"),
+            random[number],
+            kept[number],
+        )
+        heads = [head.label] * 3 + [""] * 3
+        tables.append(
+            pd.DataFrame(
+                {"measure": measure.name, "control": CONTROLS, "head": heads, "value": values}
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
 
 
 def _random(
     model: Model,
     batches: Sequence[Batch],
-    measure: Measure,
+    measures: Sequence[Measure],
     chooses: Bool[np.ndarray, " item"],
     n_seeds: int,
     keep_embeddings: bool,
-) -> float:
+) -> Float[np.ndarray, " measure"]:
+    """What the best head of a model that has learned nothing scores by each measure."""
     values = []
     for seed in range(n_seeds):
         plain = random_init(model, seed=seed, keep_embeddings=keep_embeddings).plain
-        scores = _scores([record(plain, batch) for batch in batches], measure)
-        values.append(_mean(scores, _best(scores, chooses), chooses))
-    return float(np.mean(values))
+        records = [record(plain, batch) for batch in batches]
+        by_measure = [_scores(records, measure) for measure in measures]
+        values.append([_mean(scores, _best(scores, chooses), chooses) for scores in by_measure])
+    means: Float[np.ndarray, " measure"] = np.mean(values, axis=0)
+    return means
 
 
 def _scores(records: Sequence[Record], measure: Measure) -> Float[np.ndarray, "item layer head"]:

@@ -54,7 +54,8 @@ def write_report(run: Run, folder: Path) -> None:
 
     Args:
         run: `settings`, and the tables `behaviour` and `cells`; where the gate is passed,
-            `verdicts` and `by_template` too, and `league` and `battery` if they have rows.
+            `verdicts` and `by_template` too, and `league`, `controls` and `battery` if they have
+            rows.
         folder: where the tables of the run stand; made if need be.
     """
     plates = list(_plates(run))
@@ -190,6 +191,7 @@ def _tables(run: Run) -> dict[str, tables.Table]:
         "cells": tables.cells,
         "league": tables.league,
         "battery": tables.battery,
+        "controls": tables.controls,
     }
     there = {name: write(run.tables[name]) for name, write in written.items() if _has(run, name)}
     if _is_ranked(run):

@@ -19,6 +19,15 @@ _BATTERY = {
     "first_token": "the first token",
 }
 
+_CONTROLS = {
+    "measured": "it scores",
+    "label swap": "labels swapped",
+    "even": "even attention",
+    "fixed offset": "best fixed offset",
+    "random init": "untrained model",
+    "random init, embeddings kept": "untrained, embeddings kept",
+}
+
 
 @dataclass(frozen=True)
 class Table:
@@ -143,6 +152,28 @@ def battery(table: pd.DataFrame) -> Table:
         ],
         n_text=2,
     )
+
+
+def controls(table: pd.DataFrame) -> Table:
+    """The best head by each measure of attention, beside all that it must beat."""
+    values = table.pivot(index="measure", columns="control", values="value")
+    best = table[table["control"] == "measured"].set_index("measure")["head"]
+    return Table(
+        columns=["measure", "best head", *_CONTROLS.values()],
+        rows=[
+            [
+                MEASURES.get(measure, measure),
+                best[measure],
+                *(_plain_or_dash(values.loc[measure, control]) for control in _CONTROLS),
+            ]
+            for measure in table["measure"].unique()
+        ],
+        n_text=2,
+    )
+
+
+def _plain_or_dash(value: float) -> str:
+    return number(value) if isfinite(value) else "–"
 
 
 def _written(heads: pd.DataFrame, columns: list[_Column]) -> Table:

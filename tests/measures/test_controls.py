@@ -46,13 +46,19 @@ def test_a_planted_head_beats_its_controls():
     """It attends to the source with all its weight: 1; to the distractor 0; chance is less."""
     model = load("planted/agreement")
     batches = model.encode(build("agreement").items)
-    table = controls(model, batches, RAW, n_seeds=2).set_index("control")["value"]
+    found = controls(model, batches, [RAW, MARGIN], n_seeds=2)
+    assert list(found["measure"].unique()) == ["raw", "margin"]
+    table = found[found["measure"] == "raw"].set_index("control")["value"]
     assert list(table.index) == list(CONTROLS)
     assert table["measured"] == pytest.approx(1.0, abs=1e-3)
     assert table["label swap"] == pytest.approx(0.0, abs=1e-3)
     assert table["even"] == pytest.approx(chance(batches), abs=0.1)
     for control in CONTROLS[1:]:
         assert table[control] < 0.8, control
+    margin = found[found["measure"] == "margin"].set_index("control")["value"]
+    assert margin["measured"] == pytest.approx(1.0, abs=1e-3)
+    assert margin["label swap"] == pytest.approx(-1.0, abs=1e-3)
+    assert np.isnan(margin["fixed offset"])
 
 
 def test_a_fixed_offset_by_hand():

@@ -22,6 +22,7 @@ def example_run(n_layers: int, n_heads: int) -> Run:
             "league": _league(n_layers * n_heads),
             "by_template": _by_template(verdicts),
             "battery": _battery(verdicts),
+            "controls": _controls(),
         },
     )
 
@@ -39,6 +40,8 @@ def without(run: Run, *columns: str) -> Run:
     league = tables["league"]
     is_gone = league["measure"].isin(columns) | ("effect_" + league["tier"]).isin(columns)
     tables["league"] = pd.DataFrame() if is_gone.all() else league[~is_gone]
+    controls = tables["controls"]
+    tables["controls"] = controls[~controls["measure"].isin(columns)]
     return Run(settings={**run.settings, "preset": "own pairs"}, tables=tables)
 
 
@@ -179,6 +182,24 @@ def _verdicts(n_layers: int, n_heads: int) -> pd.DataFrame:
         table[f"effect_{tier}_high"] = effect + half
         table[f"effect_{tier}_p"] = np.where(np.abs(effect) > 0.05, 0.0001, 0.8)
     return table
+
+
+def _controls() -> pd.DataFrame:
+    names = (
+        "measured", "label swap", "even", "fixed offset", "random init",
+        "random init, embeddings kept",
+    )  # fmt: skip
+    values = {
+        "raw": (0.71, 0.05, 0.2, 0.5, 0.22, 0.25),
+        "cas": (0.6, -0.6, 0.0, np.nan, 0.01, 0.02),
+    }
+    return pd.DataFrame(
+        [
+            {"measure": measure, "control": name, "head": "L1H0" * (place < 3), "value": value}
+            for measure, of_measure in values.items()
+            for place, (name, value) in enumerate(zip(names, of_measure, strict=True))
+        ]
+    )
 
 
 def _league(n_heads: int) -> pd.DataFrame:
