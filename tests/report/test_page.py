@@ -161,7 +161,7 @@ def headings(page: Page) -> str:
 
 
 def test_scores_stand_beside_what_they_must_beat(tmp_path):
-    write_report(example_run(8, 6), tmp_path)
+    write_report(example_run(12, 6), tmp_path)
     text = Page(tmp_path / "report.html").text
     assert "What a score must beat" in text
     assert "raw attention L1H0 0.71 0.05 0.20 0.50 0.22 0.25" in text
