@@ -21,8 +21,8 @@ from interp.models import load
 from interp.models.model import Model
 from interp.progress import Progress, silent
 
-K = 20
-SCREEN = 0.3
+K, SCREEN, SAMPLE = 20, 0.3, 0.03
+"""Leading heads asked for; shares of the heads measured for their attribution, and at random."""
 WARM_UP = 4
 """Items of a first run of each side, which is not counted."""
 
@@ -133,8 +133,8 @@ OWN = (
         prompts=unlike(128, 16),
     ),
     Own(
-        name="screened, everywhere, resample, 128 pairs crossed 16 × 8",
-        ours=lambda model, batch: screened(model, [batch], screen=SCREEN, k=K),
+        name="screened (0.3, and 0.03 at random), everywhere, 128 pairs crossed 16 × 8",
+        ours=lambda model, batch: screened(model, [batch], screen=SCREEN, sample=SAMPLE, k=K),
         beside=swept(Scope.EVERYWHERE), beside_name="our exact sweep", at_most=1 / 2.5,
         judged=recalled, prompts=crossed,
     ),
