@@ -120,3 +120,14 @@ def test_a_cache_on_another_device_is_moved_to_z():
         assert cached.device == torch.device("cpu")
     assert edited.sum() == 4
     assert edited[0, 1, 2].tolist() == [1.0] * 4
+
+
+def test_on_a_machine_with_a_gpu_the_bridge_is_where_the_model_is(monkeypatch, tmp_path):
+    """TransformerLens's own guess is the machine's GPU, to which it then moves the tokens."""
+    from transformer_lens.model_bridge.sources.transformers import source
+
+    monkeypatch.setattr(source, "get_device", lambda: "cuda")
+    tokenizer = word_an_id(SHAPE.n_vocabulary, str(tmp_path))
+    bridge = random_llama(SHAPE, seed=0, tokenizer=tokenizer).bridge
+    assert str(bridge.cfg.device) == "cpu"
+    assert bridge.to_tokens("w5 w6").device == torch.device("cpu")
