@@ -2,8 +2,7 @@
 
 import statistics
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from interp.bench.clock import timed
 from interp.bench.counts import count
 from interp.bench.scenarios import SCENARIOS, Scenario
 from interp.effects.baselines import Baseline
@@ -75,13 +75,13 @@ def _row(scenario: Scenario, model: Model, n_rounds: int) -> dict[str, object]:
     seconds: dict[str, list[float]] = {"ours": [], "plain": [], "helper": []}
     with _Memory() as memory:
         for _ in range(n_rounds):
-            seconds["plain"].append(_timed(plain))
+            seconds["plain"].append(timed(plain)[0])
             memory.watches = True
-            seconds["ours"].append(_timed(ours))
+            seconds["ours"].append(timed(ours)[0])
             memory.watches = False
-            seconds["plain"].append(_timed(plain))
+            seconds["plain"].append(timed(plain)[0])
             if scenario.with_helper:
-                seconds["helper"].append(_timed(lambda: _helper(loop, heads)))
+                seconds["helper"].append(timed(lambda: _helper(loop, heads))[0])
     counts = count(model, batch, scenario.scope, baseline, within)
     scaled = len(model.heads) / len(heads)
     ours_s, plain_s = statistics.median(seconds["ours"]), statistics.median(seconds["plain"])
@@ -144,17 +144,11 @@ def _helper(loop: Looped, heads: Sequence[Head]) -> None:
     patched(loop.model.bridge, batch.ids, loop.giving, heads, metric)
 
 
-def _timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def _product() -> float:
     """Billions of operations a second of a plain matrix product, the best of some."""
     n, k, m = PRODUCT
     one, other = torch.randn(n, k), torch.randn(k, m)
-    seconds = [_timed(lambda: one @ other) for _ in range(30)]
+    seconds = [timed(lambda: one @ other)[0] for _ in range(30)]
     return 2e-9 * n * k * m / statistics.median(seconds)
 
 

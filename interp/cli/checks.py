@@ -91,16 +91,20 @@ def bench(
     json_file: JsonOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Our sweep beside the plain TransformerLens loop: times, ratios, ceilings, differences."""
-    from interp.bench import SCENARIOS
+    """Our sweep beside the plain TransformerLens loop and our own others: times and differences."""
+    from interp.bench import OWN, SCENARIOS, Own, Scenario, bench_own
     from interp.bench import bench as bench_table
 
+    known = (*SCENARIOS, *OWN)
     for row in rows or ():
-        if not 0 <= row < len(SCENARIOS):
-            raise ValueError(f"there are scenarios 0 to {len(SCENARIOS) - 1}, got {row}.")
-    chosen = [SCENARIOS[row] for row in rows] if rows else SCENARIOS
-    table = bench_table(chosen, n_rounds=rounds, progress=progress_of(quiet))
-    for row in table.to_dict(orient="records"):
-        typer.echo(row.pop("scenario"))
-        typer.echo("  " + ", ".join(f"{name} {short(value)}" for name, value in row.items()))
-    write_json(json_file, table.to_dict(orient="records"))
+        if not 0 <= row < len(known):
+            raise ValueError(f"there are scenarios 0 to {len(known) - 1}, got {row}.")
+    chosen = [known[row] for row in rows] if rows else known
+    looped = [each for each in chosen if isinstance(each, Scenario)]
+    own = [each for each in chosen if isinstance(each, Own)]
+    found = bench_table(looped, n_rounds=rounds, progress=progress_of(quiet)).to_dict("records")
+    found += bench_own(own, n_rounds=rounds, progress=progress_of(quiet)).to_dict("records")
+    for each in found:
+        told = [f"{name} {short(value)}" for name, value in each.items() if name != "scenario"]
+        typer.echo(f"{each['scenario']}\n  {', '.join(told)}")
+    write_json(json_file, found)

@@ -53,7 +53,8 @@ def attribute(
         for layer, gradient in enumerate(gradients):
             change = _change(kept, layer, batch, scope, baseline, items)
             products = (change * gradient).sum(-1)
-            by_layer.append((products * places[items][:, None]).sum(-1))
+            here = places[items][:, None].to(products.device)
+            by_layer.append((products * here).sum(-1))
         parts.append(torch.stack(by_layer, dim=1))
     return torch.cat(parts).cpu()
 
@@ -102,12 +103,12 @@ def _change(
     if donors is not None:
         return z[items] - z[donors[items]]
     if isinstance(baseline, Mean):
-        return z[items] - baseline.z[layer][None, :, None]
+        return z[items] - baseline.z[layer][None, :, None].to(z.device)
     if isinstance(baseline, PositionMean):
         rows = baseline.labels(
             [batch.items[row] for row in items.tolist()], batch.ids[items], items
         )
-        return z[items] - baseline.z[layer][rows].transpose(1, 2)
+        return z[items] - baseline.z[layer][rows].transpose(1, 2).to(z.device)
     return z[items]
 
 

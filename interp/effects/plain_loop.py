@@ -27,8 +27,11 @@ def replace_heads(
     replacement: Float[Tensor, "item pos head d_head"],
     where: Bool[Tensor, "item pos head"],
 ) -> Float[Tensor, "item pos head d_head"]:
-    """A hook for `hook_z`: another tensor's values where `where` says so."""
-    return torch.where(where[..., None], replacement, z)
+    """A hook for `hook_z`: another tensor's values where `where` says so.
+
+    Both may be on another device than z, such as a cache that was moved to the CPU.
+    """
+    return torch.where(where.to(z.device)[..., None], replacement.to(z.device), z)
 
 
 def looped_logits(
@@ -88,9 +91,11 @@ class Looped:
                     where[:, :, head.head] = self._places
             hooks.append((_point(layer), partial(replace_heads, replacement=instead, where=where)))
         with torch.inference_mode():
-            output = self.model.bridge.run_with_hooks(self.batch.ids, fwd_hooks=hooks)
+            output = self.model.bridge.run_with_hooks(
+                self.batch.ids.to(self.model.plain.module.device), fwd_hooks=hooks
+            )
         given = output if isinstance(output, Tensor) else logits_of(output)
-        return given[torch.arange(len(self.batch)), self.batch.query]
+        return given[torch.arange(len(self.batch)), self.batch.query].cpu()
 
 
 def _point(layer: int) -> str:
@@ -103,7 +108,9 @@ class _Cached:
     def __init__(self, model: Model, batch: Batch, layer: int) -> None:
         names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("z", "v", "pattern")}
         with torch.inference_mode():
-            _, cache = model.bridge.run_with_cache(batch.ids, names_filter=list(names.values()))
+            _, cache = model.bridge.run_with_cache(
+                batch.ids.to(model.plain.module.device), names_filter=list(names.values())
+            )
         self.z: Float[Tensor, "item pos head d_head"] = cache[names["z"]]
         self.pattern: Float[Tensor, "item head query key"] = cache[names["pattern"]]
         value: Float[Tensor, "item key kv_head d_head"] = cache[names["v"]]
@@ -119,7 +126,7 @@ def _replacement(
     if donor is not None:
         return cache.z[donor]
     if isinstance(baseline, Mean):
-        return baseline.z[layer].expand_as(cache.z)
+        return baseline.z[layer].to(cache.z.device).expand_as(cache.z)
     if isinstance(baseline, PositionMean):
         length = batch.ids.shape[1]
         rows = [baseline.row_of[item.template_id, length] for item in batch.items]
@@ -134,7 +141,7 @@ def _edge(
     baseline: Baseline,
 ) -> Float[Tensor, "item pos head d_head"]:
     """z without what it takes over the edge, with the donor's there instead, or renormalised."""
-    on_edge = keys[:, None, None, :]
+    on_edge = keys.to(cache.pattern.device)[:, None, None, :]
     if isinstance(baseline, Renormalised):
         left = torch.where(on_edge, 0.0, cache.pattern)
         return _mixed(left / left.sum(-1, keepdim=True).clamp(min=1e-30), cache.value)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from interp.models.families import VOCABULARY, output_of, small_ids
+from interp.models.shapes import word_an_id
 
 BESIDE_COLUMNS = ["tl_boots", "tl_output", "tl_pattern_acts", "tl_scores_act", "tl_says"]
 
@@ -23,7 +24,7 @@ def beside(fresh: Callable[[], Any], *, name: str) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught, TemporaryDirectory() as folder:
         warnings.simplefilter("always")
         try:
-            _try(fresh, name, _tokenizer(folder), row)
+            _try(fresh, name, word_an_id(VOCABULARY, folder), row)
         except Exception as error:  # whatever the bridge fails with is what is recorded
             row["tl_says"] = f"{type(error).__name__}: {error}"[:200]
         else:
@@ -53,17 +54,3 @@ def _try(fresh: Callable[[], Any], name: str, tokenizer: Any, row: dict[str, Any
 def _halve_a_head(value: torch.Tensor, hook: Any) -> torch.Tensor:
     head = torch.arange(value.shape[1])[:, None, None] == 1
     return torch.where(head, value * 0.5, value)
-
-
-def _tokenizer(folder: str) -> Any:
-    """One word an id, in a folder: the bridge reads it from there a second time."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
-
-    words = {f"w{number}": number for number in range(VOCABULARY)}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="w0"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="w0", bos_token="w1", eos_token="w2"
-    ).save_pretrained(folder)
-    return AutoTokenizer.from_pretrained(folder)

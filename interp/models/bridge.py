@@ -61,4 +61,7 @@ def _booted(module: Any, tokenizer: Any, name: str) -> Any:
             "`model.plain`, which runs the same attention and hooks."
         )
     module.config.architectures = [architecture]
-    return TransformerBridge.boot_transformers(name, hf_model=module, tokenizer=tokenizer)
+    # Left to itself it takes the GPU of the machine for the model's device, wherever the model is.
+    return TransformerBridge.boot_transformers(
+        name, hf_model=module, tokenizer=tokenizer, device=str(module.device)
+    )

@@ -1,13 +1,16 @@
 """The table of times: its counts by hand, and a row of it on a model of a moment."""
 
+import pandas as pd
 import pytest
 import torch
 
-from interp.bench import Scenario, bench
+from interp.bench import Own, Scenario, bench, bench_own
 from interp.bench.counts import count
+from interp.bench.own import on_the_edge, recalled, swept
 from interp.bench.scenarios import batch_of, crossed, unlike
 from interp.effects import Resample, Scope
 from interp.effects.pieces import limits
+from interp.effects.screening import Screening
 
 
 def test_crossed_prompts_are_counted_by_hand():
@@ -48,3 +51,43 @@ def test_a_row_of_the_table(tiny_folder):
     assert row["ratio"] == pytest.approx(row["plain_s"] / row["ours_s"])
     assert row["helper_s"] > 0
     assert row["memory_mb"] <= row["budget_mb"]
+
+
+def test_a_pair_has_each_others_answers():
+    batch = batch_of(unlike(3, 6)(100, 0))
+    assert torch.equal(batch.answer[batch.donor], batch.foil)
+    assert not (batch.answer == batch.foil).any()
+
+
+def test_a_row_of_two_sweeps_of_ours(tiny_folder):
+    row = Own(
+        name="small", ours=swept(Scope.EDGE), beside=swept(Scope.QUERY), beside_name="the query's",
+        at_most=1.25, judged=on_the_edge, prompts=unlike(3, 6), model=str(tiny_folder),
+    )  # fmt: skip
+    (found,) = bench_own([row]).to_dict(orient="records")
+    assert found["heads"] == 16
+    assert found["items"] == 6
+    assert found["times"] == pytest.approx(found["ours_s"] / found["beside_s"])
+    assert found["ratio"] == pytest.approx(1 / found["times"])
+    assert found["wanted"] == pytest.approx(0.8)
+    assert found["difference"] <= 1e-5
+
+
+def test_the_recall_of_a_screening_by_hand(tiny):
+    """The leading two by |mean effect| are L0H1 and L1H1, and one of them was not looked at."""
+    effects = {(0, 0): (1.0, -1.0), (0, 1): (-3.0, -3.0), (1, 0): (0.5, 0.5), (1, 1): (2.0, 2.0)}
+    exact = pd.DataFrame(
+        [
+            {"layer": layer, "head": head, "intact": effect, "edited": 0.0}
+            for (layer, head), each in effects.items()
+            for effect in each
+        ]
+    )
+    heads = pd.DataFrame(list(effects), columns=["layer", "head"])
+    heads["measured"] = ["top", "top", "random", "no"]
+    found = Screening(
+        effects=exact, heads=heads, rank_agreement=0.7, k=2, recall=0.9, low=0.5, high=1.0
+    )
+    assert recalled(tiny, batch_of(unlike(1, 6)(100, 0)), found, exact) == {
+        "recall": 0.5, "top": 0.5, "estimated_recall": 0.9, "rank_agreement": 0.7,
+    }  # fmt: skip
