@@ -1,5 +1,6 @@
 """The whole flow on the real model, with few pairs."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -53,7 +54,8 @@ def test_scores_stand_beside_what_they_must_beat(finished):
     )
     cas = controls["cas"]
     assert cas["measured"] > 0.3
-    assert cas["label swap"] < -0.3
+    assert np.isnan(cas["label swap"])
+    assert controls.loc["label swap", "raw"] < 0.2
     assert abs(cas["even"]) < 1e-6
     assert cas["random init"] < 0.05
     assert controls.loc["measured", "raw"] > controls.loc["random init", "raw"] + 0.2

@@ -12,7 +12,7 @@ from torch import Tensor
 from interp.encode import Batch
 from interp.heads import Head
 from interp.measures.measure import Measure
-from interp.measures.relations import RAW, SINK_CORRECTED
+from interp.measures.relations import CAS, RAW, SINK_CORRECTED
 from interp.models.model import Model
 from interp.models.random_init import random_init
 from interp.models.record import Record, record
@@ -83,7 +83,8 @@ def controls(
     Columns: `measure`, `control` (see `CONTROLS`), `head`, `value`. The head is chosen on every
     second pair and its mean taken on the others. `value` is in the unit of the measure; `head` says
     whose it is, where it is a head's. `even` is what attention spread over all visible keys gives
-    the same head. `fixed offset` is for shares of attention, and NaN for other measures. A random
+    the same head. `label swap` is NaN for CAS: exchanging the two slots turns its sign, whatever
+    the head does. `fixed offset` is for shares of attention, and NaN for other measures. A random
     model has its own best head chosen likewise, and the value is the mean over `n_seeds`.
 
     Raises:
@@ -102,7 +103,9 @@ def controls(
         is_share = measure in (RAW, SINK_CORRECTED)
         values = (
             _mean(scores, head, chooses),
-            _mean(_scores([swapped(each) for each in records], measure), head, chooses),
+            float("nan")
+            if measure is CAS
+            else _mean(_scores([swapped(each) for each in records], measure), head, chooses),
             _mean(_scores([even(each) for each in records], measure), head, chooses),
             offset if is_share else float("nan"),
             random[number],

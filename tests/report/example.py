@@ -191,7 +191,7 @@ def _controls() -> pd.DataFrame:
     )  # fmt: skip
     values = {
         "raw": (0.71, 0.05, 0.2, 0.5, 0.22, 0.25),
-        "cas": (0.6, -0.6, 0.0, np.nan, 0.01, 0.02),
+        "cas": (0.6, np.nan, 0.0, np.nan, 0.01, 0.02),
     }
     return pd.DataFrame(
         [
