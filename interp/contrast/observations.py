@@ -1,0 +1,110 @@
+"""Scores and effects on the same items, as arrays: items in one order, heads in another."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from interp.heads import Head
+from interp.stats import Clusters
+
+TIERS = ("everywhere", "query", "edge")
+SELECTIVITY = ("cas", "margin", "raw")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observations:
+    """The tables of a run as arrays, items in one order and heads in another.
+
+    Attributes:
+        heads: the columns of the arrays.
+        scores: by measure; NaN where undefined.
+        effects: by tier, intact − edited in units of the metric.
+        gap: intact − corrupt, in the same unit.
+        clusters: one or two ways.
+    """
+
+    heads: list[Head]
+    item_ids: list[str]
+    scores: dict[str, Float[np.ndarray, "item head"]]
+    effects: dict[str, Float[np.ndarray, "item head"]]
+    gap: Float[np.ndarray, " item"]
+    clusters: Clusters
+
+
+def observations(scores: pd.DataFrame, effects: pd.DataFrame, items: pd.DataFrame) -> Observations:
+    """Arrays from the tables of scores, effects and items, for the heads that have effects."""
+    item_ids = list(items["item_id"])
+    effects = effects.assign(effect=effects["intact"] - effects["edited"])
+    by_tier = {
+        str(tier): _grid(table, "effect", item_ids) for tier, table in effects.groupby("scope")
+    }
+    by_measure = {
+        str(name): _grid(table, "value", item_ids) for name, table in scores.groupby("measure")
+    }
+    columns = next(iter(by_tier.values())).columns
+    by_measure = {name: grid[columns] for name, grid in by_measure.items()}
+    heads = [Head(*pair) for pair in columns]
+    return Observations(
+        heads=heads,
+        item_ids=item_ids,
+        scores={name: grid.to_numpy(float) for name, grid in by_measure.items()},
+        effects={tier: grid.to_numpy(float) for tier, grid in by_tier.items()},
+        gap=(items["clean"] - items["corrupt"]).to_numpy(float),
+        clusters=cluster_labels(items),
+    )
+
+
+def cluster_labels(items: pd.DataFrame) -> Clusters:
+    """One array of labels, or two where the design is crossed."""
+    ways = [items["cluster"].to_numpy(str), items["other_cluster"].to_numpy(str)]
+    return ways[:1] if (ways[0] == ways[1]).all() else ways
+
+
+def head_effects(effects: pd.DataFrame) -> pd.DataFrame:
+    """Each head's mean effect at each tier, largest first: `intact − edited`, and as a share.
+
+    The share is of the gap between the intact and the counterfactual run (ratio of means).
+    """
+    columns = ["intact", "edited", "corrupt"]
+    means = effects.groupby(["scope", "layer", "head"], as_index=False)[columns].mean()
+    effect = means["intact"] - means["edited"]
+    labels = [
+        Head(layer, head).label for layer, head in zip(means["layer"], means["head"], strict=True)
+    ]
+    return (
+        means.assign(
+            label=labels, effect=effect, share=effect / (means["intact"] - means["corrupt"])
+        )
+        .sort_values("effect", key=abs, ascending=False, ignore_index=True)
+        .drop(columns=columns)
+    )
+
+
+def by_template(data: Observations, items: pd.DataFrame) -> pd.DataFrame:
+    """Each head's attention and effects in each template by itself, without intervals."""
+    frames = []
+    for template, places in items.groupby("template_id", sort=True).indices.items():
+        table = pd.DataFrame(data.heads, columns=["layer", "head"])
+        table.insert(0, "template_id", str(template))
+        table["label"] = [head.label for head in data.heads]
+        for name in SELECTIVITY:
+            table[name] = mean_of_defined(data.scores[name][places])
+        for tier, values in data.effects.items():
+            table[f"effect_{tier}"] = values[places].mean(axis=0) / data.gap[places].mean()
+        frames.append(table)
+    return pd.concat(frames, ignore_index=True)
+
+
+def mean_of_defined(values: Float[np.ndarray, "item head"]) -> Float[np.ndarray, " head"]:
+    """Means over items without those on which a head's score is undefined; NaN if that is all."""
+    count = (~np.isnan(values)).sum(axis=0)
+    means = np.full(values.shape[1], np.nan)
+    np.divide(np.nansum(values, axis=0), count, out=means, where=count > 0)
+    return means
+
+
+def _grid(table: pd.DataFrame, value: str, item_ids: list[str]) -> pd.DataFrame:
+    grid = table.pivot(index="item_id", columns=["layer", "head"], values=value)
+    return grid.loc[item_ids].sort_index(axis=1)
