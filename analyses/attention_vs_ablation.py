@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from interp.contrast import mattering
 from interp.progress import on_stderr
 from interp.suite import run_suite
 
@@ -21,11 +22,11 @@ def main() -> None:
     runs = run_suite(TASKS, model_name=MODEL, preset=PRESET, folder=FOLDER, progress=on_stderr)
     ranked = {task: run for task, run in runs.items() if "verdicts" in run.tables}
 
-    readings = pd.DataFrame(
-        {task: run.tables["verdicts"]["reading"].value_counts() for task, run in ranked.items()}
+    counts = pd.DataFrame(
+        {task: run.tables["verdicts"]["verdict"].value_counts() for task, run in ranked.items()}
     )
-    print("Heads by reading:")
-    print(readings.fillna(0).astype(int).to_string())
+    print("Heads by verdict:")
+    print(counts.fillna(0).astype(int).to_string())
 
     leagues = pd.concat([run.tables["league"].assign(task=task) for task, run in ranked.items()])
     print("\nRank agreement over heads of each measure with |effect|, tier by tier:")
@@ -33,10 +34,7 @@ def main() -> None:
     print(table.round(2).to_string())
 
     # A head that serves several phenomena is a general one until shown otherwise.
-    matter = [
-        set(run.tables["verdicts"].query("reading.str.contains('matters')")["label"])
-        for run in ranked.values()
-    ]
+    matter = [set(mattering(run.tables["verdicts"])["label"]) for run in ranked.values()]
     shared = sorted(set.intersection(*matter)) if matter else []
     print(f"\nHeads that matter in all of them: {', '.join(shared) or 'none'}")
     print(f"Page: {FOLDER / 'report.html'}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from interp.contrast import MATTERS, NO_EFFECT, selectivity
+from interp.contrast import Verdict, attending, mattering, selectivity
 from interp.effects.plan import plan
 from interp.heads import Head, nearest_name
 from interp.items import Item, ScoringItem
@@ -238,7 +238,7 @@ def _row(name: str, run: Run) -> dict[str, object]:
     row |= {
         "gap": run.settings["gap"],
         "most_effective": _named(verdicts.nlargest(1, "effect_query"), "effect_query"),
-        "matter": int(verdicts["reading"].str.contains(MATTERS).sum()),
+        "matter": len(mattering(verdicts)),
     }
     measure = selectivity(verdicts)
     if measure is None:
@@ -246,8 +246,12 @@ def _row(name: str, run: Run) -> dict[str, object]:
     row |= {
         "attention": measure,
         "most_attentive": _named(verdicts.nlargest(1, measure), measure),
-        "attend": int(verdicts["reading"].str.startswith("attends").sum()),
-        "attend_without_effect": int((verdicts["reading"] == NO_EFFECT).sum()),
+        "attend": len(attending(verdicts)),
+        **{
+            verdict.replace(" ", "_").replace("-", "_"): int((verdicts["verdict"] == verdict).sum())
+            for verdict in Verdict
+            if verdict not in (Verdict.NEITHER, Verdict.CAUSAL)
+        },
     }
     if "league" in run.tables:
         league = run.tables["league"].set_index(["measure", "tier"])["spearman"]

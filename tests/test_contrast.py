@@ -6,21 +6,12 @@ import pytest
 from scipy import stats
 
 from interp.contrast import (
-    ELSEWHERE,
-    MATTERS,
-    NEITHER,
-    NO_EFFECT,
-    ON_EDGE,
-    PARTLY,
-    SILENT,
-    SMALL,
-    UNCERTAIN,
-    UNLOCATED,
-    UNSEEN,
     Thresholds,
+    Verdict,
     by_template,
     league,
     observations,
+    on_halves,
     selectivity,
     verdicts,
 )
@@ -48,6 +39,7 @@ def tables():
         }
     )
     items["other_cluster"] = items["cluster"]
+    items["cell"] = [f"cell {pair % 2}" for pair in range(N_PAIRS) for _ in "ab"]
     items["clean"] = 1 + rng.normal(0, 0.1, len(items))
     items["corrupt"] = -1 + rng.normal(0, 0.1, len(items))
     gap = 2.0
@@ -73,10 +65,117 @@ def data(tables):
     return observations(*tables)
 
 
-def test_readings_are_those_that_were_planted(data):
-    table = verdicts(data, Thresholds(), seed=0, chance=0.1)
+def direct_of(items, levels, *, noise=0.02, seed=1):
+    """What each head says itself, as a share of a gap of 2."""
+    rng = np.random.default_rng(seed)
+    tables = [
+        items[["item_id"]].assign(
+            layer=layer, head=head, direct=2 * level + rng.normal(0, noise, len(items))
+        )
+        for (layer, head), level in zip(HEADS, levels, strict=True)
+    ]
+    return pd.concat(tables)
+
+
+TOGETHER = pd.DataFrame({"layer": [1], "head": [0], "idle_together": [1.0], "subtype": ["kind"]})
+
+
+def test_verdicts_are_those_that_were_planted(tables):
+    data = observations(*tables, direct_of(tables[2], [0.4, 0.0, 0.0, 0.4, 0.0]))
+    table = verdicts(data, Thresholds(), seed=0, chance=0.1, evidence=TOGETHER)
     assert table["label"].tolist() == ["L0H0", "L0H1", "L1H0", "L1H1", "L2H0"]
-    assert table["reading"].tolist() == [ON_EDGE, ELSEWHERE, NO_EFFECT, SILENT, NEITHER]
+    assert table["verdict"].tolist() == [
+        Verdict.CONSISTENT, Verdict.WRONG_EDGE, Verdict.IDLE, Verdict.SILENT, Verdict.NEITHER,
+    ]  # fmt: skip
+    assert table["subtype"].tolist() == ["", "", "kind", "", ""]
+    assert table["over_edge"][0] == pytest.approx(1, abs=0.01)
+
+
+def test_idle_is_never_said_on_single_removals_alone(data, tables):
+    """Not without the direct effect, not without the joint removal, not where that fails."""
+    with_direct = observations(*tables, direct_of(tables[2], [0.4, 0.0, 0.0, 0.4, 0.0]))
+    fails = TOGETHER.assign(idle_together=0.0)
+    for observed, evidence in ((data, TOGETHER), (with_direct, None), (with_direct, fails)):
+        table = verdicts(observed, Thresholds(), seed=0, chance=0.1, evidence=evidence)
+        assert table["verdict"][2] == Verdict.INCONCLUSIVE
+    speaks = observations(*tables, direct_of(tables[2], [0.4, 0.0, 0.1, 0.4, 0.0]))
+    table = verdicts(speaks, Thresholds(), seed=0, chance=0.1, evidence=TOGETHER)
+    assert table["verdict"][2] == Verdict.INCONCLUSIVE
+
+
+def test_a_head_whose_cells_cancel_is_not_idle(tables):
+    """A twentieth of the gap up in one cell, and down in the other: nothing on average."""
+    scores, effects, items = tables
+    is_head = (effects["layer"] == 1) & (effects["head"] == 0)
+    cell = effects.merge(items[["item_id", "cell"]], on="item_id", how="left")["cell"].to_numpy()
+    change = np.where(cell == "cell 0", 0.1, -0.1)
+    cancelling = effects.assign(edited=effects["edited"].mask(is_head, effects["intact"] - change))
+    data = observations(scores, cancelling, items, direct_of(items, [0.4, 0.0, 0.0, 0.4, 0.0]))
+    table = verdicts(data, Thresholds(), seed=0, chance=0.1, evidence=TOGETHER)
+    assert abs(table["effect_query"][2]) < 0.01
+    assert table["verdict"][2] == Verdict.INCONCLUSIVE
+
+
+def test_a_head_with_backups_is_redundant(tables):
+    data = observations(*tables, direct_of(tables[2], [0.4, 0.0, 0.4, 0.4, 0.0]))
+    evidence = pd.DataFrame(
+        {"layer": [1], "head": [0], "conditional": [0.3], "conditional_p": [0.001]}
+    ).assign(backups="L2H0")
+    table = verdicts(data, Thresholds(), seed=0, chance=0.1, evidence=evidence)
+    assert table["verdict"][2] == Verdict.REDUNDANT
+    assert table["because"][2].startswith("30 % once L2H0 is removed, and by itself: 0 %")
+    for unlike in ({"conditional": 0.04}, {"conditional_p": 0.2}, {"conditional": -0.3}):
+        table = verdicts(data, Thresholds(), seed=0, chance=0.1, evidence=evidence.assign(**unlike))
+        assert table["verdict"][2] == Verdict.INCONCLUSIVE
+
+
+def test_a_head_whose_removal_helps_is_negative(tables):
+    scores, effects, items = tables
+    is_head = (effects["layer"] == 0) & (effects["head"] == 0) & (effects["scope"] == "query")
+    change = effects["intact"] - effects["edited"]
+    harmful = effects.assign(edited=effects["intact"] - change.where(~is_head, -change))
+    table = verdicts(observations(scores, harmful, items), Thresholds(), seed=0, chance=0.1)
+    assert table["verdict"][0] == Verdict.NEGATIVE
+    assert table["because"][0].startswith("its removal helps: 40 % everywhere, −40 % at the query")
+
+
+def test_each_half_has_its_own_verdict(tables):
+    """The first head does nothing on the second half: its verdict does not hold."""
+    scores, effects, items = tables
+    splits = ["discovery" if pair < N_PAIRS / 2 else "confirmation" for pair in range(N_PAIRS)]
+    halves = pd.Series([half for half in splits for _ in "ab"], index=items["item_id"])
+    is_gone = (
+        (effects["layer"] == 0)
+        & (effects["head"] == 0)
+        & (effects["item_id"].map(halves) == "confirmation")
+    )
+    changed = effects.assign(edited=effects["edited"].where(~is_gone, effects["intact"]))
+    data = observations(scores, changed, items)
+    table = on_halves(data, list(halves), Thresholds(), seed=0, chance=0.1)
+    assert table["verdict_discovery"][0] == Verdict.CONSISTENT
+    assert table["verdict_confirmation"][0] == Verdict.INCONCLUSIVE
+    assert table["effect_query_confirmation"][0] == 0
+    assert table["held"].tolist() == [False, True, True, True, True]
+    with pytest.raises(ValueError, match="no item is for confirmation; expected items in two"):
+        on_halves(data, ["discovery"] * len(items), Thresholds(), seed=0, chance=0.1)
+
+
+def test_the_pairs_that_would_decide_are_those_of_a_t_test(tables):
+    """A noisy effect of a tenth: the sample at which a normal test of five heads has 80 % power."""
+    scores, effects, items = tables
+    rng = np.random.default_rng(3)
+    is_head = (effects["layer"] == 1) & (effects["head"] == 0) & (effects["scope"] == "query")
+    of_pair = dict(zip(items["pair_id"].unique(), rng.normal(0, 1, N_PAIRS), strict=True))
+    pair = effects["item_id"].str.partition(".")[0].map(of_pair)
+    spread = pair - pair[is_head].mean()
+    noisy = effects.assign(edited=effects["edited"].mask(is_head, effects["intact"] - 0.2 - spread))
+    table = verdicts(observations(scores, noisy, items), Thresholds(), seed=0, chance=0.1)
+    assert table["verdict"][2] == Verdict.INCONCLUSIVE
+    values = 0.2 + np.array(list(of_pair.values())) - np.mean(list(of_pair.values()))
+    z = stats.norm.ppf(1 - 0.05 / 10) + stats.norm.ppf(0.8)
+    needed = (z * values.std(ddof=1) / 0.2) ** 2
+    assert table["n_pairs_to_decide"][2] == pytest.approx(needed, rel=0.02)
+    assert f"about {table['n_pairs_to_decide'][2]:.0f} pairs would decide" in table["because"][2]
 
 
 def test_effects_are_ratios_of_means_in_plain_pandas(data, tables):
@@ -110,10 +209,9 @@ def test_the_interval_of_cas_is_a_t_interval_over_pairs(data, tables):
 
 def test_a_high_chance_level_asks_for_more_attention(data):
     """Half of all keys being the source, .6 is little; beyond .5 nothing more is asked."""
-    readings = verdicts(data, Thresholds(attends=0.65), seed=0, chance=0.1)["reading"]
-    assert not readings.str.startswith("attends").any()
-    readings = verdicts(data, Thresholds(), seed=0, chance=0.4)["reading"]
-    assert readings.str.startswith("attends").sum() == 3
+    table = verdicts(data, Thresholds(attends=0.65), seed=0, chance=0.1)
+    assert not table["attends"].any()
+    assert verdicts(data, Thresholds(), seed=0, chance=0.4)["attends"].sum() == 3
 
 
 def test_league_is_scipys_correlation_of_the_head_means(data, tables):
@@ -150,17 +248,18 @@ def test_an_effect_that_comes_over_the_edge_in_part_is_said_to(tables):
     change = (effects["intact"] - effects["edited"]).where(~is_first, 0.2)
     partly = effects.assign(edited=effects["intact"] - change)
     data = observations(scores, partly, items)
-    assert verdicts(data, Thresholds(), seed=0, chance=0.1)["reading"][0] == PARTLY
+    assert verdicts(data, Thresholds(), seed=0, chance=0.1)["verdict"][0] == Verdict.PARTLY
 
 
-def test_an_effect_large_enough_but_not_significant_is_uncertain(tables):
+def test_an_effect_large_enough_but_not_significant_is_inconclusive(tables):
     """One pair carries all of it: the mean is large, and so is its error."""
     scores, effects, items = tables
     is_head = (effects["layer"] == 1) & (effects["head"] == 0)
     change = np.where(effects["item_id"].str.startswith("p0."), 6.0, 0.0)
     wild = effects.assign(edited=effects["edited"].mask(is_head, effects["intact"] - change))
-    readings = verdicts(observations(scores, wild, items), Thresholds(), seed=0, chance=0.1)
-    assert readings["reading"][2] == UNCERTAIN
+    table = verdicts(observations(scores, wild, items), Thresholds(), seed=0, chance=0.1)
+    assert table["verdict"][2] == Verdict.INCONCLUSIVE
+    assert table["because"][2].startswith("an effect that is not significant: 1")
 
 
 def test_a_small_effect_is_not_called_none(tables):
@@ -168,15 +267,21 @@ def test_a_small_effect_is_not_called_none(tables):
     scores, effects, items = tables
     is_head = (effects["layer"] == 1) & (effects["head"] == 0)
     slight = effects.assign(edited=effects["edited"].mask(is_head, effects["intact"] - 0.06))
-    readings = verdicts(observations(scores, slight, items), Thresholds(), seed=0, chance=0.1)
-    assert readings["reading"][2] == SMALL
+    data = observations(scores, slight, items, direct_of(items, [0.4, 0.0, 0.0, 0.4, 0.0]))
+    table = verdicts(data, Thresholds(), seed=0, chance=0.1, evidence=TOGETHER)
+    assert table["verdict"][2] == Verdict.INCONCLUSIVE
+    assert table["because"][2].startswith("an effect between nothing (2 %) and what counts (5 %)")
+    assert np.isnan(table["n_pairs_to_decide"][2])
 
 
 def test_without_an_edge_the_effect_is_not_located(tables):
     scores, effects, items = tables
     data = observations(scores, effects.query("scope != 'edge'"), items)
-    readings = verdicts(data, Thresholds(), seed=0, chance=0.1)["reading"].tolist()
-    assert readings == [UNLOCATED, UNLOCATED, NO_EFFECT, SILENT, NEITHER]
+    table = verdicts(data, Thresholds(), seed=0, chance=0.1)
+    assert table["verdict"].tolist() == [
+        *[Verdict.INCONCLUSIVE] * 3, Verdict.SILENT, Verdict.NEITHER,
+    ]  # fmt: skip
+    assert table["because"][0].startswith("how much comes over the edge is not settled")
 
 
 def test_without_a_source_nothing_attends_and_effects_stand(tables):
@@ -189,7 +294,8 @@ def test_without_a_source_nothing_attends_and_effects_stand(tables):
         seed=0,
         chance=float("nan"),
     )
-    assert table["reading"].tolist() == [MATTERS, MATTERS, UNSEEN, MATTERS, UNSEEN]
+    causal, neither = Verdict.CAUSAL, Verdict.NEITHER
+    assert table["verdict"].tolist() == [causal, causal, neither, causal, neither]
     assert table["raw"].isna().all()
     assert table["effect_edge"].isna().all()
     assert selectivity(table) is None

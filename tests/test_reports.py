@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from interp.contrast import NO_EFFECT, ON_EDGE, SILENT
+from interp.contrast import Verdict, attending, mattering
 from interp.report.spelling import percent
 from interp.store import Run
 
@@ -28,8 +28,8 @@ def rho(run, measure, tier):
     return f"{row['spearman']:.2f} ({row['spearman_low']:.2f} to {row['spearman_high']:.2f})"
 
 
-def count(run, reading):
-    return int((run.tables["verdicts"]["reading"] == reading).sum())
+def count(run, verdict):
+    return int((run.tables["verdicts"]["verdict"] == verdict).sum())
 
 
 def sentences(runs):

@@ -71,7 +71,7 @@ def head(
         name, names, model_name=model, prefix=prefix, preset=preset, progress=progress_of(quiet)
     )
     for _, row in card.verdicts.iterrows():
-        typer.echo(f"{row['label']}, {row['task']}: {row['reading']}")
+        typer.echo(f"{row['label']}, {row['task']}: {row['verdict']}")
         typer.echo(f"  raw attention {row['raw']:.2f}, CAS {bounded(row, 'cas')}")
         for tier in ("everywhere", "query", "edge"):
             typer.echo(f"  effect, {tier}: {bounded(row, f'effect_{tier}')} of the gap")

@@ -1,5 +1,8 @@
 """Scores and effects on the same items, side by side: verdicts on heads, leagues of measures."""
 
+from interp.contrast.estimates import attending, estimates, mattering, selectivity
+from interp.contrast.halves import on_halves
+from interp.contrast.labels import Verdict
 from interp.contrast.league import league
 from interp.contrast.observations import (
     TIERS,
@@ -10,42 +13,24 @@ from interp.contrast.observations import (
     observations,
 )
 from interp.contrast.thresholds import Thresholds
-from interp.contrast.verdicts import (
-    ELSEWHERE,
-    MATTERS,
-    NEITHER,
-    NO_EFFECT,
-    ON_EDGE,
-    PARTLY,
-    SILENT,
-    SMALL,
-    UNCERTAIN,
-    UNLOCATED,
-    UNSEEN,
-    selectivity,
-    verdicts,
-)
+from interp.contrast.verdicts import EVIDENCE, judged, verdicts
 
 __all__ = [
-    "ELSEWHERE",
-    "MATTERS",
-    "NEITHER",
-    "NO_EFFECT",
-    "ON_EDGE",
-    "PARTLY",
-    "SILENT",
-    "SMALL",
+    "EVIDENCE",
     "TIERS",
-    "UNCERTAIN",
-    "UNLOCATED",
-    "UNSEEN",
     "Observations",
     "Thresholds",
+    "Verdict",
+    "attending",
     "by_template",
     "cluster_labels",
+    "estimates",
     "head_effects",
+    "judged",
     "league",
+    "mattering",
     "observations",
+    "on_halves",
     "selectivity",
     "verdicts",
 ]

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Shaped
 
 from interp.heads import Head
-from interp.stats import Clusters
+from interp.stats import Clusters, n_clusters
 
 TIERS = ("everywhere", "query", "edge")
 SELECTIVITY = ("cas", "margin", "raw")
@@ -23,6 +23,9 @@ class Observations:
         effects: by tier, intact − edited in units of the metric.
         gap: intact − corrupt, in the same unit.
         clusters: one or two ways.
+        cells: the cell of the design that each item lies in.
+        direct: what each head says to the logits itself, less what it would say in its pair; None
+            where that is not known.
     """
 
     heads: list[Head]
@@ -31,10 +34,48 @@ class Observations:
     effects: dict[str, Float[np.ndarray, "item head"]]
     gap: Float[np.ndarray, " item"]
     clusters: Clusters
+    cells: Shaped[np.ndarray, " item"]
+    direct: Float[np.ndarray, "item head"] | None = None
+
+    @property
+    def n_clusters(self) -> int:
+        """On the side that has fewer."""
+        return n_clusters(self.clusters)
+
+    @property
+    def has_clusters_in_every_cell(self) -> bool:
+        """Whether each cell holds two clusters or more on each side, so that it has a spread."""
+        return all(
+            len(np.unique(way[self.cells == cell])) > 1
+            for cell in np.unique(self.cells)
+            for way in self.clusters
+        )
+
+    def of_items(self, chosen: Bool[np.ndarray, " item"]) -> "Observations":
+        """Some of the items."""
+        return Observations(
+            heads=self.heads,
+            item_ids=[each for each, is_in in zip(self.item_ids, chosen, strict=True) if is_in],
+            scores={name: values[chosen] for name, values in self.scores.items()},
+            effects={tier: values[chosen] for tier, values in self.effects.items()},
+            gap=self.gap[chosen],
+            clusters=[way[chosen] for way in self.clusters],
+            cells=self.cells[chosen],
+            direct=None if self.direct is None else self.direct[chosen],
+        )
 
 
-def observations(scores: pd.DataFrame, effects: pd.DataFrame, items: pd.DataFrame) -> Observations:
-    """Arrays from the tables of scores, effects and items, for the heads that have effects."""
+def observations(
+    scores: pd.DataFrame,
+    effects: pd.DataFrame,
+    items: pd.DataFrame,
+    direct: pd.DataFrame | None = None,
+) -> Observations:
+    """Arrays from the tables of scores, effects and items, for the heads that have effects.
+
+    Args:
+        direct: from `direct_effects`.
+    """
     item_ids = list(items["item_id"])
     effects = effects.assign(effect=effects["intact"] - effects["edited"])
     by_tier = {
@@ -53,6 +94,10 @@ def observations(scores: pd.DataFrame, effects: pd.DataFrame, items: pd.DataFram
         effects={tier: grid.to_numpy(float) for tier, grid in by_tier.items()},
         gap=(items["clean"] - items["corrupt"]).to_numpy(float),
         clusters=cluster_labels(items),
+        cells=items["cell"].to_numpy(str),
+        direct=(
+            None if direct is None else _grid(direct, "direct", item_ids)[columns].to_numpy(float)
+        ),
     )
 
 

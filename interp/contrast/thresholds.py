@@ -10,7 +10,8 @@ class Thresholds:
     Attributes:
         attends: least raw attention to the source.
         matters: least |effect|, as a share of the gap.
-        nothing: largest |effect| that counts as none seen.
+        nothing: the bound within which an effect has to be shown to lie to count as none, as a
+            share of the gap.
         alpha: significance, adjusted for the number of heads.
     """
 

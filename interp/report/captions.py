@@ -26,8 +26,8 @@ def telling_pair(pair: pd.DataFrame, measure: str) -> str:
     """For the two heads side by side."""
     attends, matters = pair.to_dict("records")
     return (
-        f"Two heads: {attends['label']} ({attends['reading']}) and {matters['label']} "
-        f"({matters['reading']}), with 95 % intervals where there are any. Left, what attention "
+        f"Two heads: {attends['label']} ({attends['verdict']}) and {matters['label']} "
+        f"({matters['verdict']}), with 95 % intervals where there are any. Left, what attention "
         f"says: the probability that the query gives to the source{_BESIDE_RAW[measure]}. Right, "
         "what exchanging the head for its counterfactual self takes away, as a share of the "
         f"behavioural gap: {listed([_PLACES[tier] for tier in measured_tiers(pair)])}. {_SIGN}"
@@ -70,7 +70,7 @@ def attention_against_effect(verdicts: pd.DataFrame, measure: str, tier: str) ->
     return (
         f"Attention ({kind(measure)}) against effect: one point for each of "
         f"{counted(n_drawn, 'head')}, with 95 % intervals. Were attention a sign of effect, the "
-        "points would rise to the right. Points to the right near 0 % attend with no effect seen; "
+        "points would rise to the right. Points to the right near 0 % attend to no effect; "
         f"points far from 0 % at the left act {TIERS[tier]} without attending. Dashed: the size "
         f"from which an effect counts as mattering. Named: the heads with the highest "
         f"{SHORT[measure]} and those with the largest effect {TIERS[tier]}."

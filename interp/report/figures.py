@@ -13,19 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
-from interp.contrast import (
-    ELSEWHERE,
-    MATTERS,
-    NEITHER,
-    NO_EFFECT,
-    ON_EDGE,
-    PARTLY,
-    SILENT,
-    SMALL,
-    UNCERTAIN,
-    UNLOCATED,
-    UNSEEN,
-)
+from interp.contrast import Verdict
 from interp.report.canvas import COLOURS, STYLE, legend_above, panels, percent_labels
 from interp.report.labels import place_labels
 from interp.report.spelling import MEASURES, SHORT, kind, visible
@@ -38,18 +26,17 @@ from interp.report.tidy import (
     three_tiers,
 )
 
-_READINGS = {
-    ON_EDGE: COLOURS[0],
-    PARTLY: COLOURS[4],
-    UNLOCATED: COLOURS[0],
-    MATTERS: COLOURS[0],
-    ELSEWHERE: COLOURS[9],
-    NO_EFFECT: COLOURS[3],
-    SMALL: COLOURS[5],
-    UNCERTAIN: COLOURS[1],
-    SILENT: COLOURS[2],
-    NEITHER: "#b4b4b4",
-    UNSEEN: "#b4b4b4",
+_VERDICTS: dict[str, str] = {
+    Verdict.CONSISTENT: COLOURS[0],
+    Verdict.CAUSAL: COLOURS[0],
+    Verdict.PARTLY: COLOURS[9],
+    Verdict.WRONG_EDGE: COLOURS[4],
+    Verdict.IDLE: COLOURS[3],
+    Verdict.REDUNDANT: COLOURS[1],
+    Verdict.SILENT: COLOURS[2],
+    Verdict.NEGATIVE: COLOURS[5],
+    Verdict.INCONCLUSIVE: "#8c8c8c",
+    Verdict.NEITHER: "#cfcfcf",
 }
 _TIERS = dict(zip(TIERS.values(), ("#1b3a4b", "#4f8a8b", "#e0a458"), strict=True))
 
@@ -93,7 +80,7 @@ def heatmaps(
 def attention_against_effect(
     verdicts: pd.DataFrame, measure: str, tier: str, *, matters: float
 ) -> Figure:
-    """Attention against the effect at a tier, coloured by reading, the extremes named.
+    """Attention against the effect at a tier, coloured by verdict, the extremes named.
 
     Args:
         verdicts: one row per head.
@@ -103,25 +90,25 @@ def attention_against_effect(
     """
     figure, (axes,) = panels(1, height=4.4)
     # the heads that stand out are drawn last, on top
-    order = list(_READINGS)[::-1]
+    order = list(_VERDICTS)[::-1]
     effect = f"effect_{tier}"
     heads = finite_rows(verdicts, measure, effect).sort_values(
-        "reading", key=lambda readings: readings.map(order.index), kind="stable"
+        "verdict", key=lambda names: names.map(order.index), kind="stable"
     )
     for size in (-matters, matters):
         axes.axhline(size, color="0.75", lw=0.7, ls=(0, (4, 3)), zorder=0)
     axes.axhline(0, color="0.75", lw=0.7, zorder=0)
     axes.axvline(0, color="0.75", lw=0.7, zorder=0)
-    lines = {"colors": heads["reading"].map(_READINGS), "lw": 0.7, "alpha": 0.8, "zorder": 1}
+    lines = {"colors": heads["verdict"].map(_VERDICTS), "lw": 0.7, "alpha": 0.8, "zorder": 1}
     axes.hlines(heads[effect], heads[f"{measure}_low"], heads[f"{measure}_high"], **lines)
     axes.vlines(heads[measure], heads[f"{effect}_low"], heads[f"{effect}_high"], **lines)
     sns.scatterplot(
         data=heads,
         x=measure,
         y=effect,
-        hue="reading",
-        hue_order=[reading for reading in _READINGS if reading in set(heads["reading"])],
-        palette=_READINGS,
+        hue="verdict",
+        hue_order=[name for name in _VERDICTS if name in set(heads["verdict"])],
+        palette=_VERDICTS,
         s=18,
         linewidth=0.3,
         zorder=2,
@@ -154,7 +141,7 @@ def telling_pair(pair: pd.DataFrame, measure: str) -> Figure:
         )
         for column in dict.fromkeys(("raw", "sink_corrected", measure))
     )
-    palette = dict(zip(pair["label"], pair["reading"].map(_READINGS), strict=True))
+    palette = dict(zip(pair["label"], pair["verdict"].map(_VERDICTS), strict=True))
     _dots(left, attention, hue="label", palette=palette)
     _dots(right, three_tiers(pair).rename(columns={"tier": "row"}), hue="label", palette=palette)
     left.set(title="What attention says", xlabel="attention to the source")

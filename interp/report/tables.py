@@ -41,20 +41,20 @@ class Table:
 def verdicts(table: pd.DataFrame, measure: str | None, tier: str) -> Table:
     """The 20 heads that stand highest by attention or by the size of their effect at the query.
 
-    Where attention is not scored, by the effect alone, and without a reading of the two.
+    Where attention is not scored, by the effect alone, and without a verdict on the two.
     """
     by_effect = ranked(table, "effect_query", by_size=True)
     orders = [by_effect] if measure is None else [ranked(table, measure), by_effect]
     standing = pd.concat([pd.Series(range(len(order)), index=order["label"]) for order in orders])
     chosen = standing.groupby(level=0).min().sort_values(kind="stable").index[:_N_HEADS]
     heads = table.set_index("label", drop=False).loc[chosen]
-    reading = ("reading", "reading", _text)
+    verdict = ("verdict", "verdict", _text)
     sink = ("sink", "sink_mass", _plain)
     return _written(
         heads.sort_values("effect_query", key=abs, ascending=False),
         [
             ("head", "label", _text),
-            *([] if measure is None else [reading, *_attention(measure), sink]),
+            *([] if measure is None else [verdict, *_attention(measure), sink]),
             *_effects(measured_tiers(table)),
             (f"p {TIERS[tier]}", f"effect_{tier}_p", _p),
         ],

@@ -1,6 +1,6 @@
 """The verdicts in the shapes that drawing and describing need. Pandas only.
 
-Takes the table of one row per head: `layer, head, label, reading, cas, effect_query, …`, with NaN
+Takes the table of one row per head: `layer, head, label, verdict, cas, effect_query, …`, with NaN
 where nothing was measured. `interp.contrast.selectivity` says by which measure heads attend, and
 `finest_tier` against which effect it is held; everything else in the report is told.
 """
@@ -8,22 +8,9 @@ where nothing was measured. `interp.contrast.selectivity` says by which measure 
 import numpy as np
 import pandas as pd
 
-from interp.contrast import (
-    ELSEWHERE,
-    MATTERS,
-    NO_EFFECT,
-    ON_EDGE,
-    PARTLY,
-    SILENT,
-    SMALL,
-    UNCERTAIN,
-    UNLOCATED,
-)
+from interp.contrast import Verdict, attending, mattering
 
 TIERS = {"everywhere": "everywhere", "query": "at the query", "edge": "on the edge"}
-
-ATTENDING = (ON_EDGE, PARTLY, ELSEWHERE, UNLOCATED, NO_EFFECT, SMALL, UNCERTAIN)
-MATTERING = (ON_EDGE, PARTLY, ELSEWHERE, UNLOCATED, SILENT, MATTERS)
 
 
 def measured_tiers(verdicts: pd.DataFrame) -> dict[str, str]:
@@ -78,9 +65,14 @@ def ranked(verdicts: pd.DataFrame, column: str, *, by_size: bool = False) -> pd.
     return verdicts.loc[order.index]
 
 
-def with_reading(verdicts: pd.DataFrame, *readings: str) -> pd.DataFrame:
-    """The heads whose reading is one of these."""
-    return verdicts[verdicts["reading"].isin(readings)]
+def with_verdict(verdicts: pd.DataFrame, *named: Verdict) -> pd.DataFrame:
+    """The heads that have one of these verdicts."""
+    return verdicts[verdicts["verdict"].isin(named)]
+
+
+def undecided(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """The heads of which nothing is shown, among those that attend or may matter."""
+    return with_verdict(verdicts, Verdict.INCONCLUSIVE)
 
 
 def largest_effects(verdicts: pd.DataFrame, n_heads: int) -> pd.DataFrame:
@@ -90,9 +82,9 @@ def largest_effects(verdicts: pd.DataFrame, n_heads: int) -> pd.DataFrame:
 
 
 def three_tiers(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row per head and measured tier: `label, reading, tier, value, low, high`."""
+    """One row per head and measured tier: `label, verdict, tier, value, low, high`."""
     return pd.concat(
-        verdicts[["label", "reading"]].assign(
+        verdicts[["label", "verdict"]].assign(
             tier=name,
             value=verdicts[f"effect_{tier}"],
             low=verdicts[f"effect_{tier}_low"],
@@ -103,23 +95,28 @@ def three_tiers(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def telling_pair(verdicts: pd.DataFrame, measure: str | None) -> pd.DataFrame | None:
-    """Two heads that tell the story: one attends with no effect seen, one matters.
+    """Two heads that tell the story: one attends to no effect, one matters.
 
-    The first is the highest of its kind by the measure. The second is the one with the largest
-    effect on the edge among heads that attend too, where there are any. None where either is
-    missing, or attention is not scored.
+    The first is the idle head that stands highest by the measure; where none is shown to be idle,
+    a redundant one; where there is none, one that attends, does not matter, and is undecided. The
+    second is the one with the largest effect on the edge among heads that attend too, where there
+    are any. None where either is missing, or attention is not scored.
     """
     if measure is None:
         return None
-    attends = ranked(with_reading(verdicts, NO_EFFECT), measure)
-    for reading, tier in (
-        (ON_EDGE, "edge"),
-        (PARTLY, "edge"),
-        (UNLOCATED, "query"),
-        (ELSEWHERE, "query"),
-        (SILENT, "query"),
+    quiet = attending(verdicts[~verdicts.index.isin(mattering(verdicts).index)])
+    firsts = (
+        ranked(with_verdict(quiet, verdict), measure)
+        for verdict in (Verdict.IDLE, Verdict.REDUNDANT, Verdict.INCONCLUSIVE)
+    )
+    first = next((heads for heads in firsts if len(heads)), None)
+    for verdict, tier in (
+        (Verdict.CONSISTENT, "edge"),
+        (Verdict.PARTLY, "edge"),
+        (Verdict.WRONG_EDGE, "query"),
+        (Verdict.SILENT, "query"),
     ):
-        matters = ranked(with_reading(verdicts, reading), f"effect_{tier}", by_size=True)
-        if len(attends) and len(matters):
-            return pd.concat([attends.head(1), matters.head(1)])
+        matters = ranked(with_verdict(verdicts, verdict), f"effect_{tier}", by_size=True)
+        if first is not None and len(matters):
+            return pd.concat([first.head(1), matters.head(1)])
     return None

@@ -1,7 +1,7 @@
 """What the tables say, in English sentences with figures. No drawing, no markup.
 
 The effect of a head is a share of the gap: how much of the difference in behaviour between a prompt
-and its counterfactual goes away when the head is exchanged. "No effect seen" is never "idle".
+and its counterfactual goes away when the head is exchanged.
 """
 
 from math import isfinite
@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from interp.contrast import ELSEWHERE, NO_EFFECT, SILENT, selectivity
+from interp.contrast import Verdict, attending, mattering, selectivity
 from interp.report.spelling import (
     SHORT,
     counted,
@@ -21,13 +21,12 @@ from interp.report.spelling import (
     share_interval,
 )
 from interp.report.tidy import (
-    ATTENDING,
-    MATTERING,
     TIERS,
     finest_tier,
     largest_effects,
     ranked,
-    with_reading,
+    undecided,
+    with_verdict,
 )
 from interp.store import Run
 
@@ -42,6 +41,7 @@ DEFINITIONS = {
 }
 NOT_SCORED = "The pairs name no source, so attention is not scored."
 
+_DISAGREEING = (Verdict.IDLE, Verdict.REDUNDANT, Verdict.WRONG_EDGE, Verdict.SILENT)
 _N_NAMED = 3
 _N_DESCRIBED = 5
 
@@ -59,6 +59,7 @@ def answer(run: Run) -> list[str]:
     if measure is None:
         return [NOT_SCORED, which_matter(verdicts)]
     return [
+        *mostly_undecided(verdicts),
         which_attend(verdicts, measure),
         which_matter(verdicts),
         where_they_disagree(verdicts, run.tables.get("league", pd.DataFrame()), measure),
@@ -87,40 +88,58 @@ def gate(behaviour: pd.DataFrame) -> list[str]:
     ]
 
 
+def mostly_undecided(verdicts: pd.DataFrame) -> list[str]:
+    """Said first where most heads that attend or may matter are undecided; else nothing."""
+    open_heads = undecided(verdicts)
+    n_in_question = int((verdicts["verdict"] != Verdict.NEITHER).sum())
+    if 2 * len(open_heads) <= n_in_question:
+        return []
+    needed = open_heads["n_pairs_to_decide"].dropna()
+    pairs = (
+        f" About {needed.median():,.0f} pairs would decide half of those that pairs can decide."
+        if len(needed)
+        else " More pairs would not decide: the effects lie between nothing and what counts."
+    )
+    return [
+        f"Read what follows with care: of {counted(n_in_question, 'head')} that attend or may "
+        f"matter, {len(open_heads)} are undecided.{pairs}"
+    ]
+
+
 def which_attend(verdicts: pd.DataFrame, measure: str) -> str:
     """How many heads attend to the source, and the highest of them by the measure."""
-    attending = with_reading(verdicts, *ATTENDING)
-    first, *others = _rows(ranked(attending if len(attending) else verdicts, measure))
+    attentive = attending(verdicts)
+    first, *others = _rows(ranked(attentive if len(attentive) else verdicts, measure))
     value = f"{SHORT[measure]} {number(first[measure])}"
     bounds = interval(first[f"{measure}_low"], first[f"{measure}_high"])
     lead = f"{first['label']} ({value}, {bounds})"
     highest = "most attentive" if measure == "raw" else "most selective"
-    if not len(attending):
+    if not len(attentive):
         return (
             f"No head of {len(verdicts):,} attends to the source at these thresholds; "
             f"the {highest} is {lead}."
         )
-    if len(attending) == 1:
+    if len(attentive) == 1:
         return f"Of {counted(len(verdicts), 'head')}, one attends to the source: {lead}."
     rest = listed([f"{row['label']} ({number(row[measure])})" for row in others[: _N_NAMED - 1]])
     return (
-        f"Of {counted(len(verdicts), 'head')}, {len(attending)} attend to the source; "
+        f"Of {counted(len(verdicts), 'head')}, {len(attentive)} attend to the source; "
         f"the {highest} is {lead}, then {rest}."
     )
 
 
 def which_matter(verdicts: pd.DataFrame) -> str:
     """How many heads matter when removed, and the largest effects at the query among them."""
-    mattering = with_reading(verdicts, *MATTERING)
-    largest = ranked(mattering if len(mattering) else verdicts, "effect_query", by_size=True)
+    causal = mattering(verdicts)
+    largest = ranked(causal if len(causal) else verdicts, "effect_query", by_size=True)
     first, *others = _rows(largest)
     effect = f"{of_gap(first['effect_query'])} ({_effect_interval(first, 'query')})"
-    if not len(mattering):
+    if not len(causal):
         return (
             f"No head of {len(verdicts):,} matters when removed, at these thresholds; "
             f"the largest effect at the query is that of {first['label']}, {effect}."
         )
-    if len(mattering) == 1:
+    if len(causal) == 1:
         return (
             f"Of {counted(len(verdicts), 'head')}, one matters when removed: {first['label']}, "
             f"whose effect at the query is {effect}."
@@ -129,7 +148,7 @@ def which_matter(verdicts: pd.DataFrame) -> str:
         [f"{row['label']} ({percent(row['effect_query'])})" for row in others[: _N_NAMED - 1]]
     )
     return (
-        f"Of {counted(len(verdicts), 'head')}, {len(mattering)} matter when removed; "
+        f"Of {counted(len(verdicts), 'head')}, {len(causal)} matter when removed; "
         f"of these {first['label']} has the largest effect at the query, {effect}, then {rest}."
     )
 
@@ -138,20 +157,35 @@ def where_they_disagree(verdicts: pd.DataFrame, league: pd.DataFrame, measure: s
     """How many heads attend and matter differently, and the rank correlation of the two."""
     clauses = [
         _clause(heads, measure, one=one, several=several)
-        for reading, one, several in (
-            (NO_EFFECT, "attends with no effect seen", "attend with no effect seen"),
-            (ELSEWHERE, "attends and matters elsewhere", "attend and matter elsewhere"),
-            (SILENT, "matters without attending", "matter without attending"),
+        for verdict, one, several in (
+            (Verdict.IDLE, "attends and is idle", "attend and are idle"),
+            (Verdict.REDUNDANT, "attends and is redundant", "attend and are redundant"),
+            (
+                Verdict.WRONG_EDGE,
+                "attends and matters over another edge",
+                "attend and matter over another edge",
+            ),
+            (Verdict.SILENT, "matters without attending", "matter without attending"),
         )
-        if len(heads := _in_order(verdicts, reading, measure))
+        if len(heads := _in_order(verdicts, verdict, measure))
     ]
-    n_disagreeing = len(with_reading(verdicts, NO_EFFECT, ELSEWHERE, SILENT))
+    n_disagreeing = len(with_verdict(verdicts, *_DISAGREEING))
+    n_open = len(attending(undecided(verdicts)))
+    open_heads = (
+        [
+            f"for {counted(n_open, 'head')} that {'attends' if n_open == 1 else 'attend'} "
+            "nothing is shown"
+        ]
+        if n_open
+        else []
+    )
     disagreement = (
         f"Attention and effect disagree for {counted(n_disagreeing, 'head')}: {listed(clauses)}"
         if clauses
         else "Attention and effect disagree for no head at these thresholds"
     )
-    return "; ".join([disagreement, *agreement(league, measure, finest_tier(verdicts))]) + "."
+    rank = agreement(league, measure, finest_tier(verdicts))
+    return "; ".join([disagreement, *open_heads, *rank]) + "."
 
 
 def agreement(league: pd.DataFrame, measure: str, tier: str) -> list[str]:
@@ -168,15 +202,21 @@ def agreement(league: pd.DataFrame, measure: str, tier: str) -> list[str]:
 def disagreements(verdicts: pd.DataFrame, measure: str) -> dict[str, list[str]]:
     """The heads whose attention and effect disagree, a sentence each, by kind of disagreement."""
     sections = {}
-    for heading, reading, judgement in (
-        ("They attend, and no effect is seen", NO_EFFECT, ", and no effect is seen"),
-        ("They attend and matter, but elsewhere", ELSEWHERE, " and matters, but elsewhere"),
-        ("They matter without attending", SILENT, " and matters all the same"),
+    for heading, verdict, judgement in (
+        ("They attend, and are idle", Verdict.IDLE, ", and is idle"),
+        ("They attend, and others make good for them", Verdict.REDUNDANT, ", and is redundant"),
+        (
+            "They attend and matter, but not over that edge",
+            Verdict.WRONG_EDGE,
+            ", and matters over another edge",
+        ),
+        ("They matter without attending", Verdict.SILENT, " and matters all the same"),
     ):
-        heads = _in_order(verdicts, reading, measure)
+        heads = _in_order(verdicts, verdict, measure)
         sentences = [
             f"{row['label']} puts {percent(row['raw'])} of its attention on the source"
-            f"{_beside_raw(row, measure)}{judgement}: its effect is {_tier_by_tier(row)}."
+            f"{_beside_raw(row, measure)}{judgement}{_subtype(row)}: its effect is "
+            f"{_tier_by_tier(row)}."
             for row in _rows(heads.head(_N_DESCRIBED))
         ]
         if n_more := len(heads) - len(sentences):
@@ -191,10 +231,11 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _in_order(verdicts: pd.DataFrame, reading: str, measure: str) -> pd.DataFrame:
-    """The heads of one reading, the most striking first."""
-    heads = with_reading(verdicts, reading)
-    return ranked(heads, measure) if reading == NO_EFFECT else largest_effects(heads, len(heads))
+def _in_order(verdicts: pd.DataFrame, verdict: Verdict, measure: str) -> pd.DataFrame:
+    """The heads of one verdict, the most striking first."""
+    heads = with_verdict(verdicts, verdict)
+    by_attention = verdict in (Verdict.IDLE, Verdict.REDUNDANT)
+    return ranked(heads, measure) if by_attention else largest_effects(heads, len(heads))
 
 
 def _clause(heads: pd.DataFrame, measure: str, *, one: str, several: str) -> str:
@@ -230,6 +271,11 @@ def _tier_by_tier(row: dict[str, Any]) -> str:
 def _beside_raw(row: dict[str, Any], measure: str) -> str:
     """ " (CAS 0.57)" after a statement of raw attention; nothing where the measure is that."""
     return "" if measure == "raw" else f" ({SHORT[measure]} {number(row[measure])})"
+
+
+def _subtype(row: dict[str, Any]) -> str:
+    """ " (writes nothing)" after a verdict; nothing where it is not known."""
+    return f" ({row['subtype']})" if row["subtype"] else ""
 
 
 def _effect_interval(row: dict[str, Any], tier: str) -> str:

@@ -58,8 +58,8 @@ def build(
 
     The same seed gives the same items on every machine. In a role flip, clean and corrupt differ
     in one token, which moves the source from one slot to the other while both slots keep their
-    words and places. Half of a family's pairs are for discovery and half for confirmation, and from
-    64 pairs on the items are held to every rule of `balance`; a mix is not in halves.
+    words and places. Half of the pairs are for discovery and half for confirmation, and from 64
+    pairs on the items are held to every rule of `balance`.
 
     Args:
         name: a phenomenon, which is a mix of its role flips, or a family such as
@@ -85,7 +85,7 @@ def build(
         check(item, tokenizer)
         if corruption is Corruption.ROLE_FLIP:
             _check_one_word_flip(item, tokenizer)
-    if n_pairs >= MIN_PAIRS and all(item.split for item in items):
+    if n_pairs >= MIN_PAIRS:
         require_balance(items, tokenizer)
     return items
 

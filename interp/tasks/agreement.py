@@ -1,12 +1,15 @@
 """Subject–verb agreement: one word decides which of two nouns governs the next verb."""
 
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from interp.items import Corruption, Item, Prompt, both_directions
+from interp.items import Corruption, Item, Prompt
 from interp.tasks import agreement_frames
 from interp.tasks.design import balanced_cells, crossed
 from interp.tasks.family import Family
+from interp.tasks.features import Forms
+from interp.tasks.frames import Pair, Split, half_of, in_halves
 from interp.tasks.lexicon import (
     MIN_FORMS,
     Record,
@@ -21,47 +24,41 @@ _NUMBERS = ("singular", "plural")
 
 
 class _Data(Record):
-    verbs: tuple[tuple[str, str], ...]
-    nouns: tuple[tuple[str, str], ...]
+    verbs: tuple[Forms, ...]
+    nouns: tuple[Forms, ...]
     wordings: tuple[Wording, ...]
 
 
-def generate(tokenizer: Any, n_pairs: int, seed: int, _: Corruption) -> list[Item]:
+def generate(tokenizer: Any, n_pairs: int, seed: int, corruption: Corruption) -> list[Item]:
     """Pairs such as "The farmer beside the senators" (is) and "The farmer knew the senators" (are).
 
-    The two nouns always differ in number. Crossed and balanced: wording, number of the first noun,
-    and verb.
+    The two nouns always differ in number. In each half crossed and balanced: wording, number of the
+    first noun, and verb.
     """
     data = load("agreement.toml", _Data)
-    nouns = single_token(data.nouns, tokenizer, slot="nouns")
     verbs = single_token(data.verbs, tokenizer, slot="verbs", at_least=MIN_FORMS)
-    wordings = single_token_wordings(data.wordings, tokenizer)
-
+    usable = single_token_wordings(data.wordings, tokenizer)
     rng = Random(seed)
-    rng.shuffle(nouns)
-    cells = balanced_cells(n_pairs, rng, wordings, (0, 1), verbs)
-    items: list[Item] = []
-    lexemes = crossed(nouns, nouns, n_pairs)
-    for index, (cell, (noun1, noun2)) in enumerate(zip(cells, lexemes, strict=True)):
-        wording, number, verb = cell
-        items += _pair(f"agreement.{index:04d}", wording, number, verb, noun1, noun2)
-    return items
+
+    def pairs(split: Split, n_of_half: int) -> Iterator[Pair]:
+        wordings = [each for each in half_of(data.wordings, split) if each in usable]
+        nouns = single_token(half_of(data.nouns, split), tokenizer, slot=f"nouns, {split}")
+        rng.shuffle(nouns)
+        cells = balanced_cells(n_of_half, rng, wordings, (0, 1), verbs)
+        for cell, lexemes in zip(cells, crossed(nouns, nouns, n_of_half), strict=True):
+            yield _pair(*cell, *lexemes)
+
+    return in_halves("agreement", n_pairs, corruption, pairs)
 
 
-def _pair(
-    pair_id: str,
-    wording: Wording,
-    number: int,
-    verb: tuple[str, str],
-    noun1: tuple[str, str],
-    noun2: tuple[str, str],
-) -> tuple[Item, Item]:
+def _pair(wording: Wording, number: int, verb: Forms, noun1: Forms, noun2: Forms) -> Pair:
     words = {"noun1": noun1[number], "noun2": noun2[1 - number]}
     phrase, clause = wording.flip
     clean_text, clean = fill(wording.text, words | {"flip": phrase})
     corrupt_text, corrupt = fill(wording.text, words | {"flip": clause})
     answers = f" {verb[number]}", f" {verb[1 - number]}"
-    return both_directions(
+    lexemes = {"noun1": noun1[0], "noun2": noun2[0]}
+    return Pair(
         Prompt(
             text=clean_text,
             answer=answers[0],
@@ -69,6 +66,7 @@ def _pair(
             source=clean["noun1"],
             distractors=clean["noun2"],
             labels={"source_slot": "first", "source_number": _NUMBERS[number]},
+            lexemes=lexemes,
         ),
         Prompt(
             text=corrupt_text,
@@ -77,11 +75,10 @@ def _pair(
             source=corrupt["noun2"],
             distractors=corrupt["noun1"],
             labels={"source_slot": "second", "source_number": _NUMBERS[1 - number]},
+            lexemes=lexemes,
         ),
-        pair_id=pair_id,
-        task="agreement",
-        template_id=wording.id,
-        clusters=(f"noun1:{noun1[0]}", f"noun2:{noun2[0]}"),
+        wording.id,
+        (f"noun1:{noun1[0]}", f"noun2:{noun2[0]}"),
     )
 
 

@@ -31,6 +31,11 @@ class Halves(Record, Generic[Lexeme]):
         return single_token(half, tokenizer, slot=f"{slot}, {split}", at_least=at_least)
 
 
+def half_of(words: Sequence[Any], split: Split) -> Sequence[Any]:
+    """Every other one of a list: the first, third, … for discovery, the others to confirm."""
+    return words[SPLITS.index(split) :: len(SPLITS)]
+
+
 class Frame(Record):
     """A template of a family, such as `"The {noun} {flip} the {attractor}"`.
 

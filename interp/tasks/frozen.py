@@ -33,7 +33,7 @@ class FrozenSet(NamedTuple):
 
 
 def small_sets() -> Iterator[FrozenSet]:
-    """A set for each corruption of each family; the mixes, which are not in halves, have none."""
+    """A set for each corruption of each family; the mixes have none."""
     for phenomenon in PHENOMENA:
         for family in families(phenomenon):
             if family.name != phenomenon:

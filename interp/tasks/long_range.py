@@ -1,27 +1,34 @@
 """Long-range patterns: the word asked decides which of two earlier places holds the answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from random import Random
 from typing import Any
 
-from interp.items import Corruption, Item, Prompt, both_directions
+from interp.items import Corruption, Item, Prompt
 from interp.tasks.design import Deck, balanced_cells, crossed
 from interp.tasks.family import Family
-from interp.tasks.lexicon import Record, load, single_token
+from interp.tasks.frames import Pair, Split, half_of, in_halves
+from interp.tasks.lexicon import Record, Text, load, single_token
 from interp.tasks.wording import fill
 
 _N_BLOCK = 12
 _N_ENTRIES = 4
+_SLOTS = ("first", "second")
+
+
+class _Wording(Record):
+    id: Text
+    text: Text
 
 
 class _Repeat(Record):
-    text: str
+    wordings: tuple[_Wording, ...]
     words: tuple[str, ...]
 
 
 class _Recall(Record):
-    text: str
+    wordings: tuple[_Wording, ...]
     entry: str
     separator: str
     keys: tuple[str, ...]
@@ -33,79 +40,79 @@ class _Data(Record):
     recall: _Recall
 
 
-def generate(tokenizer: Any, n_pairs: int, seed: int, _: Corruption) -> list[Item]:
+def generate(tokenizer: Any, n_pairs: int, seed: int, corruption: Corruption) -> list[Item]:
     """Pairs that differ in the word asked: half of them `repeat`, half `recall`.
 
-    Balanced: the template, and within it the two places that a pair asks for.
+    Balanced in each half of the items: the template, and within it the two places that a pair asks
+    for.
     """
     data = load("long_range.toml", _Data)
     rng = Random(seed)
-    n_recall = n_pairs // 2
-    return [
-        *_repeat(data.repeat, tokenizer, n_pairs - n_recall, rng),
-        *_recall(data.recall, tokenizer, n_recall, rng),
-    ]
+
+    def pairs(split: Split, n_of_half: int) -> Iterator[Pair]:
+        n_recall = n_of_half // 2
+        yield from _repeat(data.repeat, split, tokenizer, n_of_half - n_recall, rng)
+        yield from _recall(data.recall, split, tokenizer, n_recall, rng)
+
+    return in_halves("long_range", n_pairs, corruption, pairs)
 
 
-def _repeat(data: _Repeat, tokenizer: Any, n_pairs: int, rng: Random) -> list[Item]:
+def _repeat(
+    data: _Repeat, split: Split, tokenizer: Any, n_pairs: int, rng: Random
+) -> Iterator[Pair]:
     """A block of words twice, then one of them: the answer is the word that followed, twice.
 
     The two words asked are not neighbours, so no answer is itself a word asked; and neither is the
     block's last, which is followed by two different words.
     """
-    lexicon = single_token(data.words, tokenizer, slot="words", at_least=_N_BLOCK)
+    own = half_of(data.words, split)
+    lexicon = single_token(own, tokenizer, slot=f"words, {split}", at_least=_N_BLOCK)
     rng.shuffle(lexicon)
     deck = Deck(lexicon, rng)
     pairs_of_places = [(i, j) for i, j in combinations(range(_N_BLOCK - 1), 2) if j - i > 1]
-    cells = balanced_cells(n_pairs, rng, pairs_of_places)
-    template = data.text.replace("{block}", " ".join(f"{{word{i}}}" for i in range(_N_BLOCK)))
+    cells = balanced_cells(n_pairs, rng, half_of(data.wordings, split), pairs_of_places)
+    block_of_slots = " ".join(f"{{word{i}}}" for i in range(_N_BLOCK))
 
-    items: list[Item] = []
-    for (places,), asked in zip(cells, crossed(lexicon, lexicon, n_pairs), strict=True):
+    for (wording, places), asked in zip(cells, crossed(lexicon, lexicon, n_pairs), strict=True):
         block = _with_at(deck.deal(_N_BLOCK - 2, beside=asked), asked, places)
-        words = {f"word{i}": word for i, word in enumerate(block)}
-        items += _pair(
-            f"long_range.{len(items) // 2:04d}.repeat",
-            "repeat",
-            template,
-            words,
+        yield _pair(
+            wording.id,
+            wording.text.replace("{block}", block_of_slots),
+            {f"word{i}": word for i, word in enumerate(block)},
             queries=[f"word{place}" for place in places],
             answers=[f"word{place + 1}" for place in places],
         )
-    return items
 
 
-def _recall(data: _Recall, tokenizer: Any, n_pairs: int, rng: Random) -> list[Item]:
+def _recall(
+    data: _Recall, split: Split, tokenizer: Any, n_pairs: int, rng: Random
+) -> Iterator[Pair]:
     """A list of keys with their values, then one of the keys: the answer is its value."""
-    keys = single_token(data.keys, tokenizer, slot="keys")
-    values = single_token(data.values, tokenizer, slot="values")
+    keys = single_token(half_of(data.keys, split), tokenizer, slot=f"keys, {split}")
+    values = single_token(half_of(data.values, split), tokenizer, slot=f"values, {split}")
     rng.shuffle(keys)
     rng.shuffle(values)
     key_deck, value_deck = Deck(keys, rng), Deck(values, rng)
-    cells = balanced_cells(n_pairs, rng, list(combinations(range(_N_ENTRIES), 2)))
-    entries = [
+    places_asked = list(combinations(range(_N_ENTRIES), 2))
+    cells = balanced_cells(n_pairs, rng, half_of(data.wordings, split), places_asked)
+    entries = data.separator.join(
         data.entry.replace("{key}", f"{{key{i}}}").replace("{value}", f"{{value{i}}}")
         for i in range(_N_ENTRIES)
-    ]
-    template = data.text.replace("{entries}", data.separator.join(entries))
-
-    items: list[Item] = []
-    for (places,), asked, answers in zip(
+    )
+    for (wording, places), asked, answers in zip(
         cells, crossed(keys, keys, n_pairs), crossed(values, values, n_pairs), strict=True
     ):
         all_keys = _with_at(key_deck.deal(_N_ENTRIES - 2, beside=asked), asked, places)
         all_values = _with_at(value_deck.deal(_N_ENTRIES - 2, beside=answers), answers, places)
         words = {f"key{i}": word for i, word in enumerate(all_keys)}
         words |= {f"value{i}": word for i, word in enumerate(all_values)}
-        items += _pair(
-            f"long_range.{len(items) // 2:04d}.recall",
-            "recall",
-            template,
+        yield _pair(
+            wording.id,
+            wording.text.replace("{entries}", entries),
             words,
             queries=[f"key{place}" for place in places],
             answers=[f"value{place}" for place in places],
         )
-    return items
 
 
 def _with_at(others: Sequence[str], chosen: Sequence[str], places: Sequence[int]) -> list[str]:
@@ -117,41 +124,29 @@ def _with_at(others: Sequence[str], chosen: Sequence[str], places: Sequence[int]
 
 
 def _pair(
-    pair_id: str,
     template_id: str,
     template: str,
     words: Mapping[str, str],
     *,
     queries: Sequence[str],
     answers: Sequence[str],
-) -> tuple[Item, Item]:
-    """The two directions; `queries` and `answers` name slots, the earlier place first."""
+) -> Pair:
+    """Both prompts; `queries` and `answers` name slots, the earlier place first."""
     asked = [words[slot] for slot in queries]
-    (early_text, early), (late_text, late) = (
-        fill(template, {**words, "query": word}) for word in asked
-    )
-    return both_directions(
-        Prompt(
-            text=early_text,
-            answer=f" {words[answers[0]]}",
-            foil=f" {words[answers[1]]}",
-            source=early[answers[0]],
-            distractors=early[answers[1]],
-            labels={"source_slot": "first"},
-        ),
-        Prompt(
-            text=late_text,
-            answer=f" {words[answers[1]]}",
-            foil=f" {words[answers[0]]}",
-            source=late[answers[1]],
-            distractors=late[answers[0]],
-            labels={"source_slot": "second"},
-        ),
-        pair_id=pair_id,
-        task="long_range",
-        template_id=template_id,
-        clusters=(f"key1:{asked[0]}", f"key2:{asked[1]}"),
-    )
+    prompts = []
+    for word, own, other, slot in zip(asked, answers, answers[::-1], _SLOTS, strict=True):
+        text, places = fill(template, {**words, "query": word})
+        prompts.append(
+            Prompt(
+                text=text,
+                answer=f" {words[own]}",
+                foil=f" {words[other]}",
+                source=places[own],
+                distractors=places[other],
+                labels={"source_slot": slot},
+            )
+        )
+    return Pair(prompts[0], prompts[1], template_id, (f"key1:{asked[0]}", f"key2:{asked[1]}"))
 
 
 FAMILIES = (Family(name="long_range", corruptions=(Corruption.ROLE_FLIP,), generate=generate),)

@@ -49,9 +49,9 @@ def without_source(run: Run, *columns: str) -> Run:
     """No head can be said to attend: what is left is whether it matters."""
     bare = without(run, "raw", "sink_corrected", "margin", "cas", "effect_edge", *columns)
     verdicts = bare.tables["verdicts"]
-    matters = verdicts["reading"].str.contains("matters")
-    reading = np.where(matters, "matters", "no effect seen")
-    tables = {**bare.tables, "verdicts": verdicts.assign(reading=reading)}
+    matters = verdicts[[f"matters_{tier}" for tier in TIERS]].any(axis=1)
+    verdict = np.where(matters, "causal", "neither")
+    tables = {**bare.tables, "verdicts": verdicts.assign(verdict=verdict, attends=False)}
     return Run(settings=bare.settings, tables=tables)
 
 
@@ -160,13 +160,14 @@ def _verdicts(n_layers: int, n_heads: int) -> pd.DataFrame:
             "sink_corrected": np.clip(raw * 1.5, 0, 1),
             "margin": cas * 0.9,
             "cas": cas,
-            "reading": np.select(
+            "attends": attends,
+            "verdict": np.select(
                 [attends & matters & on_edge, attends & matters, attends, matters],
                 [
-                    "attends and matters on that edge",
-                    "attends and matters, elsewhere",
-                    "attends, no effect seen",
-                    "matters, does not attend",
+                    "attention-consistent",
+                    "wrong edge",
+                    "attends but idle",
+                    "silent but causal",
                 ],
                 "neither",
             ),
@@ -181,7 +182,8 @@ def _verdicts(n_layers: int, n_heads: int) -> pd.DataFrame:
         table[f"effect_{tier}_low"] = effect - half
         table[f"effect_{tier}_high"] = effect + half
         table[f"effect_{tier}_p"] = np.where(np.abs(effect) > 0.05, 0.0001, 0.8)
-    return table
+        table[f"matters_{tier}"] = (np.abs(effect) >= 0.05) & matters
+    return table.assign(subtype="", n_pairs_to_decide=np.nan)
 
 
 def _controls() -> pd.DataFrame:

@@ -5,7 +5,7 @@ import pytest
 
 from interp.report import captions
 
-from .by_hand import FOUR, NO_EFFECT, ON_EDGE
+from .by_hand import CONSISTENT, FOUR, IDLE
 
 LEAD = "The 4 heads with the largest effect at any tier, with 95 % intervals."
 POSITIONS = "From everywhere to the query, the drop is what the head does at other positions."
@@ -61,7 +61,7 @@ def test_the_caption_of_the_tiers_explains_those_that_were_measured(missing, res
 def test_the_caption_of_the_pair_names_the_measure_and_the_tiers():
     pair = FOUR[FOUR["label"].isin(["L2H0", "L2H8"])].assign(effect_everywhere=float("nan"))
     start = (
-        f"Two heads: L2H0 ({NO_EFFECT}) and L2H8 ({ON_EDGE}), with 95 % intervals where there are "
+        f"Two heads: L2H0 ({IDLE}) and L2H8 ({CONSISTENT}), with 95 % intervals where there are "
         "any. Left, what attention says: the probability that the query gives to the source"
     )
     end = (

@@ -228,11 +228,11 @@ def test_the_pair_is_drawn_by_its_measure_and_the_tiers_measured(verdicts, measu
 
 def test_the_pair_is_a_head_without_effect_and_one_that_matters(verdicts):
     attends, matters = telling_pair(verdicts, "cas").to_dict("records")
-    silent = verdicts[verdicts["reading"] == "attends, no effect seen"]
-    on_edge = verdicts[verdicts["reading"] == "attends and matters on that edge"]
+    silent = verdicts[verdicts["verdict"] == "attends but idle"]
+    on_edge = verdicts[verdicts["verdict"] == "attention-consistent"]
     assert attends["cas"] == silent["cas"].max()
     assert abs(matters["effect_edge"]) == on_edge["effect_edge"].abs().max()
-    assert telling_pair(verdicts.assign(reading="neither"), "cas") is None
+    assert telling_pair(verdicts.assign(verdict="neither"), "cas") is None
     assert telling_pair(verdicts, None) is None
 
 

@@ -186,7 +186,7 @@ def test_where_the_source_does_not_move_another_measure_stands_everywhere(
     assert definition in page.text
     assert "because the counterfactual prompts do not move the source" in page.text
     assert headings(page) == (
-        f"head reading {columns} effect everywhere (%) effect at the query (%) "
+        f"head verdict {columns} effect everywhere (%) effect at the query (%) "
         "effect on the edge (%) p on the edge"
     )
     assert "CAS" not in page.text
@@ -226,7 +226,7 @@ def test_on_long_contexts_nothing_is_said_of_the_effect_everywhere(run, tmp_path
     page = Page(tmp_path / "report.html")
     assert {path.stem for path in (tmp_path / "figures").glob("*.png")} == FIGURES
     assert headings(page) == (
-        "head reading raw attention CAS sink effect at the query (%) effect on the edge (%) "
+        "head verdict raw attention CAS sink effect at the query (%) effect on the edge (%) "
         "p on the edge"
     )
     assert "Not measured: the effect everywhere." in page.text
@@ -236,7 +236,7 @@ def test_on_long_contexts_nothing_is_said_of_the_effect_everywhere(run, tmp_path
 
 def test_optional_tables_may_be_missing(run, tmp_path):
     tables = {name: table for name, table in run.tables.items() if name != "battery"}
-    tables["verdicts"] = tables["verdicts"].assign(reading="neither")
+    tables["verdicts"] = tables["verdicts"].assign(verdict="neither")
     write_report(Run(settings=run.settings, tables=tables), tmp_path)
     text = Page(tmp_path / "report.html").text
     assert "without a task" not in text

@@ -1,7 +1,5 @@
 """Sentences, whole, from tables small enough to work out by hand."""
 
-import itertools
-
 import pandas as pd
 import pytest
 
@@ -21,7 +19,7 @@ from interp.report.spelling import (
 )
 from interp.store import Run
 
-from .by_hand import ELSEWHERE, FOUR, LEAGUE, NO_EFFECT, ON_EDGE, QUIET, SILENT, heads
+from .by_hand import CONSISTENT, FOUR, IDLE, LEAGUE, QUIET, SILENT, WRONG_EDGE, heads
 from .example import behaviour, example_run, failing_run
 
 
@@ -70,7 +68,7 @@ def test_where_no_head_matters_the_largest_effect_is_only_reported():
 def test_disagreement_is_told_in_both_directions_with_the_rank_correlation():
     assert words.where_they_disagree(FOUR, LEAGUE, "cas") == (
         "Attention and effect disagree for 2 heads: "
-        "L2H0 attends with no effect seen (CAS 0.57, 1 % of the gap everywhere) and "
+        "L2H0 attends and is idle (CAS 0.57, 1 % of the gap everywhere) and "
         "L1H0 matters without attending (CAS 0.01, 18 % of the gap everywhere); over all 4 heads, "
         "CAS and the effect on the edge have a rank correlation of 0.72 "
         "(95 % interval 0.61 to 0.80)."
@@ -79,19 +77,19 @@ def test_disagreement_is_told_in_both_directions_with_the_rank_correlation():
 
 def test_of_several_heads_that_disagree_the_most_striking_is_named():
     table = heads(
-        ("L0H0", NO_EFFECT, 0.3, 0.2, 0.0, 0.0, 0.0),
-        ("L0H1", NO_EFFECT, 0.4, 0.3, 0.0, 0.012, 0.0),
-        ("L1H1", ELSEWHERE, 0.4, 0.3, 0.1, 0.2, 0.0),
+        ("L0H0", IDLE, 0.3, 0.2, 0.0, 0.0, 0.0),
+        ("L0H1", IDLE, 0.4, 0.3, 0.0, 0.012, 0.0),
+        ("L1H1", WRONG_EDGE, 0.4, 0.3, 0.1, 0.2, 0.0),
     )
     assert words.where_they_disagree(table, LEAGUE, "cas").startswith(
-        "Attention and effect disagree for 3 heads: 2 attend with no effect seen, L0H1 first "
-        "(CAS 0.30, 1 % of the gap at the query) and L1H1 attends and matters elsewhere "
+        "Attention and effect disagree for 3 heads: 2 attend and are idle, L0H1 first "
+        "(CAS 0.30, 1 % of the gap at the query) and L1H1 attends and matters over another edge "
         "(CAS 0.30, 20 % of the gap at the query); "
     )
 
 
 def test_agreement_everywhere_is_said_too():
-    table = FOUR[FOUR["reading"] == ON_EDGE]
+    table = FOUR[FOUR["verdict"] == CONSISTENT]
     assert words.where_they_disagree(table, LEAGUE, "cas").startswith(
         "Attention and effect disagree for no head at these thresholds; "
     )
@@ -99,8 +97,8 @@ def test_agreement_everywhere_is_said_too():
 
 def test_each_head_that_disagrees_has_its_sentence():
     assert words.disagreements(FOUR, "cas") == {
-        "They attend, and no effect is seen": [
-            "L2H0 puts 84 % of its attention on the source (CAS 0.57), and no effect is seen: its "
+        "They attend, and are idle": [
+            "L2H0 puts 84 % of its attention on the source (CAS 0.57), and is idle: its "
             "effect is 1 % of the gap everywhere, less than 1 % at the query and less than 1 % on "
             "the edge."
         ],
@@ -120,9 +118,9 @@ def test_a_tier_that_was_not_measured_is_not_spoken_of():
 
 
 def test_more_than_five_heads_of_a_kind_are_counted():
-    row = (NO_EFFECT, 0.3, 0.2, 0.0, 0.0, 0.0)
+    row = (IDLE, 0.3, 0.2, 0.0, 0.0, 0.0)
     table = heads(*((f"L0H{head}", *row) for head in range(6)))
-    *named, rest = words.disagreements(table, "cas")["They attend, and no effect is seen"]
+    *named, rest = words.disagreements(table, "cas")["They attend, and are idle"]
     assert [sentence.split()[0] for sentence in named] == ["L0H0", "L0H1", "L0H2", "L0H3", "L0H4"]
     assert rest == "1 more head of this kind: see the tables."
 
@@ -136,7 +134,7 @@ def test_the_margin_stands_where_no_counterfactual_moves_the_source():
     )
     assert words.where_they_disagree(table, league, "margin") == (
         "Attention and effect disagree for 2 heads: "
-        "L2H0 attends with no effect seen (margin 0.57, 1 % of the gap everywhere) and "
+        "L2H0 attends and is idle (margin 0.57, 1 % of the gap everywhere) and "
         "L1H0 matters without attending (margin 0.01, 18 % of the gap everywhere); over all 4 "
         "heads, margin and the effect on the edge have a rank correlation of 0.72 "
         "(95 % interval 0.61 to 0.80)."
@@ -149,8 +147,8 @@ def test_raw_attention_is_not_called_selective_nor_said_twice():
         "Of 4 heads, 2 attend to the source; the most attentive is L2H0 "
         "(raw attention 0.84, 95 % interval 0.82 to 0.86), then L2H8 (0.79)."
     )
-    assert words.disagreements(table, "raw")["They attend, and no effect is seen"] == [
-        "L2H0 puts 84 % of its attention on the source, and no effect is seen: its effect is 1 % "
+    assert words.disagreements(table, "raw")["They attend, and are idle"] == [
+        "L2H0 puts 84 % of its attention on the source, and is idle: its effect is 1 % "
         "of the gap everywhere, less than 1 % at the query and less than 1 % on the edge."
     ]
     assert words.where_they_disagree(table, LEAGUE, "raw").endswith(
@@ -160,7 +158,7 @@ def test_raw_attention_is_not_called_selective_nor_said_twice():
 
 
 def test_without_an_edge_the_rank_correlation_is_that_at_the_query():
-    table = FOUR[FOUR["reading"] == SILENT].assign(effect_edge=float("nan"))
+    table = FOUR[FOUR["verdict"] == SILENT].assign(effect_edge=float("nan"))
     league = pd.concat([LEAGUE, LEAGUE.assign(tier="query", spearman=0.57)])
     assert words.where_they_disagree(table, league, "cas") == (
         "Attention and effect disagree for 1 head: L1H0 matters without attending "
@@ -171,7 +169,7 @@ def test_without_an_edge_the_rank_correlation_is_that_at_the_query():
 
 @pytest.mark.parametrize("league", [pd.DataFrame(), LEAGUE[LEAGUE["measure"] == "raw"]])
 def test_without_its_row_in_the_league_no_correlation_is_spoken_of(league):
-    assert words.where_they_disagree(FOUR[FOUR["reading"] == ON_EDGE], league, "cas") == (
+    assert words.where_they_disagree(FOUR[FOUR["verdict"] == CONSISTENT], league, "cas") == (
         "Attention and effect disagree for no head at these thresholds."
     )
 
@@ -189,11 +187,37 @@ def test_without_a_source_the_answer_is_about_effects_alone():
     ]
 
 
-def test_no_sentence_calls_a_head_idle(run):
-    by_kind = words.disagreements(run.tables["verdicts"], "cas")
-    spoken = " ".join([*words.answer(run), *itertools.chain(*by_kind.values())])
-    assert "no effect seen" in spoken
-    assert "idle" not in spoken
+def test_heads_that_attend_and_are_undecided_are_counted():
+    table = FOUR.assign(verdict=FOUR["verdict"].replace({IDLE: "inconclusive"}))
+    assert words.where_they_disagree(table, LEAGUE, "cas").startswith(
+        "Attention and effect disagree for 1 head: L1H0 matters without attending "
+        "(CAS 0.01, 18 % of the gap everywhere); for 1 head that attends nothing is shown; over"
+    )
+
+
+def test_where_most_heads_are_undecided_that_is_said_first():
+    table = heads(
+        ("L0H0", "inconclusive", 0.3, 0.2, 0.0, 0.0, 0.0),
+        ("L0H1", "inconclusive", 0.3, 0.2, 0.0, 0.0, 0.0),
+        ("L0H2", CONSISTENT, 0.3, 0.2, 0.3, 0.3, 0.3),
+        ("L0H3", "neither", 0.0, 0.0, 0.0, 0.0, 0.0),
+    )
+    assert words.mostly_undecided(table.assign(n_pairs_to_decide=[100, 300, 2, 2])) == [
+        "Read what follows with care: of 3 heads that attend or may matter, 2 are undecided. "
+        "About 200 pairs would decide half of those that pairs can decide."
+    ]
+    assert words.mostly_undecided(table)[0].endswith(
+        "More pairs would not decide: the effects lie between nothing and what counts."
+    )
+    assert words.mostly_undecided(table.iloc[1:]) == []
+    run = Run(settings={}, tables={"verdicts": table, "league": LEAGUE})
+    assert words.answer(run)[0].startswith("Read what follows with care")
+
+
+def test_how_a_head_comes_to_its_verdict_is_said():
+    table = FOUR.assign(subtype=["", "relay", "writes nothing", ""])
+    (sentence,) = words.disagreements(table, "cas")["They attend, and are idle"]
+    assert "(CAS 0.57), and is idle (writes nothing): its effect is 1 %" in sentence
 
 
 def test_templates_that_fail_the_gate_say_why():

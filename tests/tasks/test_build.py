@@ -62,11 +62,17 @@ def test_both_ways_of_clustering_have_sixteen_clusters_or_more(
         assert len({item.clusters[side] for item in items}) >= 16
 
 
+def kind_of(item: Item) -> str:
+    """`repeat` or `recall`."""
+    return item.template_id.partition("-")[0]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_lexemes_are_used_evenly(name: str, tokenizer: PreTrainedTokenizerFast) -> None:
     items = [i for i in build(name, tokenizer, n_pairs=192, seed=0) if i.item_id.endswith("a")]
-    for template in [{"repeat"}, {"recall"}] if name == "long_range" else [None]:
-        chosen = [i for i in items if template is None or i.template_id in template]
+    parts = Counter((i.split, kind_of(i) if name == "long_range" else "") for i in items)
+    for part in parts:
+        chosen = [i for i in items if part == (i.split, kind_of(i) if name == "long_range" else "")]
         for side in (0, 1):
             used = Counter(item.clusters[side] for item in chosen)
             mean = sum(used.values()) / len(used)
@@ -76,11 +82,13 @@ def test_lexemes_are_used_evenly(name: str, tokenizer: PreTrainedTokenizerFast) 
 def test_words_of_blocks_and_lists_are_used_evenly(tokenizer: PreTrainedTokenizerFast) -> None:
     lexicon = tomllib.loads((DATA / "long_range.toml").read_text())
     items = build("long_range", tokenizer, n_pairs=384, seed=0)[0::2]
-    for template, slot in (("repeat", "words"), ("recall", "keys"), ("recall", "values")):
-        text = [item.clean_text for item in items if item.template_id == template]
-        used = Counter(w for t in text for w in set(re.findall("[A-Za-z]+", t)))
-        expected = sum(used[w] for w in lexicon[template][slot]) / len(lexicon[template][slot])
-        assert all(abs(used[w] / expected - 1) <= 0.2 for w in lexicon[template][slot])
+    for kind, slot in (("repeat", "words"), ("recall", "keys"), ("recall", "values")):
+        for number, split in enumerate(("discovery", "confirmation")):
+            text = [i.clean_text for i in items if (kind_of(i), i.split) == (kind, split)]
+            used = Counter(w for t in text for w in set(re.findall("[A-Za-z]+", t)))
+            words = lexicon[kind][slot][number::2]
+            expected = sum(used[w] for w in words) / len(words)
+            assert all(abs(used[w] / expected - 1) <= 0.2 for w in words)
 
 
 def test_agreement_answers_in_the_number_of_its_source(tokenizer: PreTrainedTokenizerFast) -> None:
@@ -131,7 +139,7 @@ def test_coreference_is_balanced(tokenizer: PreTrainedTokenizerFast) -> None:
 
 def test_repeat_answers_with_what_followed_both_times(tokenizer: PreTrainedTokenizerFast) -> None:
     items = [
-        i for i in build("long_range", tokenizer, n_pairs=32, seed=0) if i.template_id == "repeat"
+        i for i in build("long_range", tokenizer, n_pairs=32, seed=0) if kind_of(i) == "repeat"
     ]
     assert len(items) == 32
     for item in items:
@@ -154,11 +162,11 @@ def entry_of_source(item: Item) -> int:
 
 def test_recall_answers_with_the_value_of_the_key(tokenizer: PreTrainedTokenizerFast) -> None:
     items = [
-        i for i in build("long_range", tokenizer, n_pairs=24, seed=0) if i.template_id == "recall"
+        i for i in build("long_range", tokenizer, n_pairs=24, seed=0) if kind_of(i) == "recall"
     ]
     assert len(items) == 24
     for item in items:
-        *entries, query = item.clean_text.removeprefix("List: ").split(", ")
+        *entries, query = item.clean_text.partition(": ")[2].split(", ")
         value_of = dict(entry.split(": ") for entry in entries)
         assert len(value_of) == len(set(value_of.values())) == 4
         assert item.answer_text[1:] == value_of[query.rstrip(":")]
