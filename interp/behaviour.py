@@ -91,6 +91,7 @@ def _item_frame(
             "cluster": [item.clusters[0] for item in items],
             "other_cluster": [item.clusters[-1] for item in items],
             "cell": [_cell(item.labels) for item in items],
+            "split": [item.split for item in items],
             "n_tokens": n_tokens,
             "clean": clean.numpy(),
             "corrupt": corrupt.numpy(),

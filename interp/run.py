@@ -11,13 +11,23 @@ from typing import Any
 import pandas as pd
 
 from interp.behaviour import behaviour, cells, item_table, noise_floor
-from interp.contrast import Thresholds, by_template, league, observations, verdicts
+from interp.contrast import (
+    Observations,
+    Thresholds,
+    by_template,
+    league,
+    observations,
+    on_halves,
+    verdicts,
+)
 from interp.effects.check import Check, check_against_loop
 from interp.effects.engine import sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.pieces import ROWS_A_BATCH
+from interp.effects.repair import direct_effects
 from interp.effects.scopes import Scope
 from interp.encode import Batch
+from interp.evidence import Evidence, gathered
 from interp.heads import Head
 from interp.items import Item, items_hash
 from interp.measures.battery import battery
@@ -26,6 +36,7 @@ from interp.measures.relations import CAS, RAW, SINK_CORRECTED, chance, relation
 from interp.measures.repeats import repeats, why_no_repeats
 from interp.models.model import Model
 from interp.models.record import record
+from interp.models.undefined import UndefinedError
 from interp.progress import Progress, silent
 from interp.report import write_report
 from interp.store import Run, check_folder
@@ -113,13 +124,14 @@ def measure(
         progress=progress,
     )  # fmt: skip
     even = chance(batches)
-    data = observations(scores, effects, kept_items)
+    data = observations(scores, effects, kept_items, _direct(model, batches, settings.metric))
+    examined = heads is None and _can_examine(kept_items)
     tables |= {
         "items": kept_items,
         "scores": scores,
         "effects": effects,
-        "verdicts": verdicts(data, settings.thresholds, seed=settings.seed, chance=even),
         "by_template": by_template(data, kept_items),
+        **_judged(model, batches if examined else (), data, settings, even, progress),
     }
     if heads is None:
         if "edge" in scopes:
@@ -130,6 +142,45 @@ def measure(
     found = _found(model, batches, kept_items, settings, check)
     found |= {"chance": even, "seconds": round(time.monotonic() - start)}
     return Run(settings=constant | found, tables=tables)
+
+
+def _judged(
+    model: Model,
+    batches: Sequence[Batch],
+    data: Observations,
+    settings: Settings,
+    even: float,
+    progress: Progress,
+) -> dict[str, pd.DataFrame]:
+    """The verdicts, on all items and on either half, and the evidence taken on the batches."""
+    told = {"seed": settings.seed, "chance": even}
+    thresholds = settings.thresholds
+    grounds = (
+        gathered(model, batches, data, thresholds, progress=progress, **told)
+        if batches
+        else Evidence.none()
+    )
+    judged = verdicts(data, thresholds, evidence=grounds.heads, **told)
+    if data.is_in_halves:
+        halves = on_halves(data, thresholds, evidence=grounds.heads, **told)
+        judged = judged.merge(halves, on=["layer", "head"], validate="1:1")
+    return {"verdicts": judged, **grounds.tables}
+
+
+def _direct(model: Model, batches: Sequence[Batch], metric: Metric) -> pd.DataFrame | None:
+    """Direct effects; None for another metric, or where heads do not add up to the logits."""
+    if metric is not LOGIT_DIFFERENCE:
+        return None
+    try:
+        return direct_effects(model, batches)
+    except UndefinedError:
+        return None
+
+
+def _can_examine(items: pd.DataFrame) -> bool:
+    """Whether each template has clusters for two halves, one the reference of the other."""
+    of_template = items.groupby(["template_id", "n_tokens"])[["cluster", "other_cluster"]]
+    return bool(of_template.nunique().to_numpy().min() > 1)
 
 
 def _controls(model: Model, batches: Sequence[Batch], scores: pd.DataFrame) -> pd.DataFrame:

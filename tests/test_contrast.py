@@ -39,6 +39,7 @@ def tables():
         }
     )
     items["other_cluster"] = items["cluster"]
+    items["split"] = [h for h in ("discovery", "confirmation") for _ in range(N_PAIRS)]
     items["cell"] = [f"cell {pair % 2}" for pair in range(N_PAIRS) for _ in "ab"]
     items["clean"] = 1 + rng.normal(0, 0.1, len(items))
     items["corrupt"] = -1 + rng.normal(0, 0.1, len(items))
@@ -142,8 +143,7 @@ def test_a_head_whose_removal_helps_is_negative(tables):
 def test_each_half_has_its_own_verdict(tables):
     """The first head does nothing on the second half: its verdict does not hold."""
     scores, effects, items = tables
-    splits = ["discovery" if pair < N_PAIRS / 2 else "confirmation" for pair in range(N_PAIRS)]
-    halves = pd.Series([half for half in splits for _ in "ab"], index=items["item_id"])
+    halves = items.set_index("item_id")["split"]
     is_gone = (
         (effects["layer"] == 0)
         & (effects["head"] == 0)
@@ -151,13 +151,14 @@ def test_each_half_has_its_own_verdict(tables):
     )
     changed = effects.assign(edited=effects["edited"].where(~is_gone, effects["intact"]))
     data = observations(scores, changed, items)
-    table = on_halves(data, list(halves), Thresholds(), seed=0, chance=0.1)
+    table = on_halves(data, Thresholds(), seed=0, chance=0.1)
     assert table["verdict_discovery"][0] == Verdict.CONSISTENT
     assert table["verdict_confirmation"][0] == Verdict.INCONCLUSIVE
     assert table["effect_query_confirmation"][0] == 0
     assert table["held"].tolist() == [False, True, True, True, True]
-    with pytest.raises(ValueError, match="no item is for confirmation; expected items in two"):
-        on_halves(data, ["discovery"] * len(items), Thresholds(), seed=0, chance=0.1)
+    whole = observations(scores, changed, items.assign(split=""))
+    with pytest.raises(ValueError, match="expected items in two halves, discovery and confirmat"):
+        on_halves(whole, Thresholds(), seed=0, chance=0.1)
 
 
 def test_the_pairs_that_would_decide_are_those_of_a_t_test(tables):

@@ -5,6 +5,7 @@ from interp.contrast.halves import on_halves
 from interp.contrast.labels import Verdict
 from interp.contrast.league import league
 from interp.contrast.observations import (
+    HALVES,
     TIERS,
     Observations,
     by_template,
@@ -17,6 +18,7 @@ from interp.contrast.verdicts import EVIDENCE, judged, verdicts
 
 __all__ = [
     "EVIDENCE",
+    "HALVES",
     "TIERS",
     "Observations",
     "Thresholds",

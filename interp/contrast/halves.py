@@ -1,20 +1,14 @@
 """What was found on one half of the items, and whether it held on the other."""
 
-from collections.abc import Sequence
-
-import numpy as np
 import pandas as pd
 
-from interp.contrast.observations import Observations
+from interp.contrast.observations import HALVES, Observations
 from interp.contrast.thresholds import Thresholds
 from interp.contrast.verdicts import verdicts
-
-HALVES = ("discovery", "confirmation")
 
 
 def on_halves(
     data: Observations,
-    splits: Sequence[str],
     thresholds: Thresholds,
     *,
     seed: int,
@@ -27,20 +21,18 @@ def on_halves(
     `effect_query_`; `held`: both halves give one verdict. The halves share no wording and no
     lexeme, so what holds is not of a wording. Evidence is that of all items.
 
-    Args:
-        splits: the half of each item, as items name it.
-
     Raises:
-        ValueError: a half has no items.
+        ValueError: a half has fewer than two clusters on a side.
     """
+    if not data.is_in_halves:
+        raise ValueError(
+            "expected items in two halves, discovery and confirmation, each with two clusters or "
+            "more on a side; name the half of each item as its split."
+        )
     table = pd.DataFrame(data.heads, columns=["layer", "head"])
     for half in HALVES:
-        chosen = np.array([each == half for each in splits])
-        if not chosen.any():
-            raise ValueError(f"no item is for {half}; expected items in two halves.")
-        found = verdicts(
-            data.of_items(chosen), thresholds, seed=seed, chance=chance, evidence=evidence
-        )
+        of_half = data.of_items(data.splits == half)
+        found = verdicts(of_half, thresholds, seed=seed, chance=chance, evidence=evidence)
         table[f"verdict_{half}"] = found["verdict"].astype(str)
         table[f"effect_query_{half}"] = found["effect_query"]
     table["held"] = table["verdict_discovery"] == table["verdict_confirmation"]

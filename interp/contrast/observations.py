@@ -10,6 +10,7 @@ from interp.heads import Head
 from interp.stats import Clusters, n_clusters
 
 TIERS = ("everywhere", "query", "edge")
+HALVES = ("discovery", "confirmation")
 SELECTIVITY = ("cas", "margin", "raw")
 
 
@@ -24,6 +25,7 @@ class Observations:
         gap: intact − corrupt, in the same unit.
         clusters: one or two ways.
         cells: the cell of the design that each item lies in.
+        splits: the half that each item is for, empty where there are none.
         direct: what each head says to the logits itself, less what it would say in its pair; None
             where that is not known.
     """
@@ -35,6 +37,7 @@ class Observations:
     gap: Float[np.ndarray, " item"]
     clusters: Clusters
     cells: Shaped[np.ndarray, " item"]
+    splits: Shaped[np.ndarray, " item"]
     direct: Float[np.ndarray, "item head"] | None = None
 
     @property
@@ -51,6 +54,13 @@ class Observations:
             for way in self.clusters
         )
 
+    @property
+    def is_in_halves(self) -> bool:
+        """Whether each half holds two clusters or more on each side."""
+        return all(
+            len(np.unique(way[self.splits == half])) > 1 for half in HALVES for way in self.clusters
+        )
+
     def of_items(self, chosen: Bool[np.ndarray, " item"]) -> "Observations":
         """Some of the items."""
         return Observations(
@@ -61,6 +71,7 @@ class Observations:
             gap=self.gap[chosen],
             clusters=[way[chosen] for way in self.clusters],
             cells=self.cells[chosen],
+            splits=self.splits[chosen],
             direct=None if self.direct is None else self.direct[chosen],
         )
 
@@ -95,6 +106,7 @@ def observations(
         gap=(items["clean"] - items["corrupt"]).to_numpy(float),
         clusters=cluster_labels(items),
         cells=items["cell"].to_numpy(str),
+        splits=items["split"].to_numpy(str),
         direct=(
             None if direct is None else _grid(direct, "direct", item_ids)[columns].to_numpy(float)
         ),
