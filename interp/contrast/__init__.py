@@ -1,5 +1,7 @@
 """Scores and effects on the same items, side by side: verdicts on heads, leagues of measures."""
 
+from interp.contrast.captured import CAUSAL, RANDOM
+from interp.contrast.contenders import LEAGUES, Contender
 from interp.contrast.league import league
 from interp.contrast.observations import (
     TIERS,
@@ -9,6 +11,7 @@ from interp.contrast.observations import (
     head_effects,
     observations,
 )
+from interp.contrast.threshold_sweep import threshold_sweep
 from interp.contrast.thresholds import Thresholds
 from interp.contrast.verdicts import (
     ELSEWHERE,
@@ -27,18 +30,22 @@ from interp.contrast.verdicts import (
 )
 
 __all__ = [
+    "CAUSAL",
     "ELSEWHERE",
+    "LEAGUES",
     "MATTERS",
     "NEITHER",
     "NO_EFFECT",
     "ON_EDGE",
     "PARTLY",
+    "RANDOM",
     "SILENT",
     "SMALL",
     "TIERS",
     "UNCERTAIN",
     "UNLOCATED",
     "UNSEEN",
+    "Contender",
     "Observations",
     "Thresholds",
     "by_template",
@@ -47,5 +54,6 @@ __all__ = [
     "league",
     "observations",
     "selectivity",
+    "threshold_sweep",
     "verdicts",
 ]
