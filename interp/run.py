@@ -11,7 +11,14 @@ from typing import Any
 import pandas as pd
 
 from interp.behaviour import behaviour, cells, item_table, noise_floor
-from interp.contrast import Thresholds, by_template, league, observations, verdicts
+from interp.contrast import (
+    Thresholds,
+    by_template,
+    observations,
+    selectivity,
+    threshold_sweep,
+    verdicts,
+)
 from interp.effects.check import Check, check_against_loop
 from interp.effects.engine import sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
@@ -20,6 +27,7 @@ from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.heads import Head
 from interp.items import Item, items_hash
+from interp.leagues import leagues
 from interp.measures.battery import battery
 from interp.measures.controls import controls
 from interp.measures.relations import CAS, RAW, SINK_CORRECTED, chance, relation_scores
@@ -121,15 +129,30 @@ def measure(
         "verdicts": verdicts(data, settings.thresholds, seed=settings.seed, chance=even),
         "by_template": by_template(data, kept_items),
     }
+    how: dict[str, Any] = {}
     if heads is None:
         if "edge" in scopes:
-            tables["league"] = league(data, seed=settings.seed)
+            found_leagues = leagues(
+                model, batches, data, metric=settings.metric, seed=settings.seed, memory=memory,
+                progress=progress,
+            )  # fmt: skip
+            tables |= found_leagues.tables | _sweep(tables["verdicts"], settings.thresholds, even)
+            how["leagues"] = found_leagues.how
             tables["controls"] = _controls(model, batches, scores)
         if not why_no_repeats(model):
             tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check)
-    found |= {"chance": even, "seconds": round(time.monotonic() - start)}
+    found |= how | {"chance": even, "seconds": round(time.monotonic() - start)}
     return Run(settings=constant | found, tables=tables)
+
+
+def _sweep(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> dict[str, pd.DataFrame]:
+    """The sweep over thresholds, where heads attend by some measure."""
+    measure = selectivity(table)
+    if measure is None:
+        return {}
+    swept = threshold_sweep(table, measure, alpha=thresholds.alpha, chance=chance)
+    return {"threshold_sweep": swept}
 
 
 def _controls(model: Model, batches: Sequence[Batch], scores: pd.DataFrame) -> pd.DataFrame:
