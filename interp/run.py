@@ -15,9 +15,10 @@ from interp.contrast import (
     Observations,
     Thresholds,
     by_template,
-    league,
     observations,
     on_halves,
+    selectivity,
+    threshold_sweep,
     verdicts,
 )
 from interp.effects.check import Check, check_against_loop
@@ -30,6 +31,7 @@ from interp.encode import Batch
 from interp.evidence import Evidence, gathered
 from interp.heads import Head
 from interp.items import Item, items_hash
+from interp.leagues import leagues
 from interp.measures.battery import battery
 from interp.measures.controls import controls
 from interp.measures.relations import CAS, RAW, SINK_CORRECTED, chance, relation_scores
@@ -133,14 +135,20 @@ def measure(
         "by_template": by_template(data, kept_items),
         **_judged(model, batches if examined else (), data, settings, even, progress),
     }
+    how: dict[str, Any] = {}
     if heads is None:
         if "edge" in scopes:
-            tables["league"] = league(data, seed=settings.seed)
+            found_leagues = leagues(
+                model, batches, data, metric=settings.metric, seed=settings.seed, memory=memory,
+                progress=progress,
+            )  # fmt: skip
+            tables |= found_leagues.tables | _sweep(tables["verdicts"], settings.thresholds, even)
+            how["leagues"] = found_leagues.how
             tables["controls"] = _controls(model, batches, scores)
         if not why_no_repeats(model):
             tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check)
-    found |= {"chance": even, "seconds": round(time.monotonic() - start)}
+    found |= how | {"chance": even, "seconds": round(time.monotonic() - start)}
     return Run(settings=constant | found, tables=tables)
 
 
@@ -181,6 +189,15 @@ def _can_examine(items: pd.DataFrame) -> bool:
     """Whether each template has clusters for two halves, one the reference of the other."""
     of_template = items.groupby(["template_id", "n_tokens"])[["cluster", "other_cluster"]]
     return bool(of_template.nunique().to_numpy().min() > 1)
+
+
+def _sweep(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> dict[str, pd.DataFrame]:
+    """The sweep over thresholds, where heads attend by some measure."""
+    measure = selectivity(table)
+    if measure is None:
+        return {}
+    swept = threshold_sweep(table, measure, alpha=thresholds.alpha, chance=chance)
+    return {"threshold_sweep": swept}
 
 
 def _controls(model: Model, batches: Sequence[Batch], scores: pd.DataFrame) -> pd.DataFrame:

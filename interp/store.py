@@ -22,9 +22,11 @@ class Run:
         settings: what is constant in the run: model, hash, dtype, prefix, seed, versions. The
             values under `"decides"` are those on which its figures depend.
         tables: by name. `items`, `scores` and `effects` have one row an item or observation,
-            `verdicts` one row a head, `league` one row a measure and tier, `controls` one row a
-            measure and control, `behaviour` one row a template, `cells` one row a template and
-            cell. The functions that make them document their columns.
+            `verdicts` one row a head, `league` one row a measure and tier, `captured` one row a
+            measure, tier and number of heads, `left_out` one row a measure that is in no league,
+            `threshold_sweep` one row two thresholds, `controls` one row a measure and control,
+            `behaviour` one row a template, `cells` one row a template and cell. The functions that
+            make them document their columns.
     """
 
     settings: dict[str, Any]

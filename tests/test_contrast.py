@@ -9,7 +9,6 @@ from interp.contrast import (
     Thresholds,
     Verdict,
     by_template,
-    league,
     observations,
     on_halves,
     selectivity,
@@ -213,21 +212,6 @@ def test_a_high_chance_level_asks_for_more_attention(data):
     table = verdicts(data, Thresholds(attends=0.65), seed=0, chance=0.1)
     assert not table["attends"].any()
     assert verdicts(data, Thresholds(), seed=0, chance=0.4)["attends"].sum() == 3
-
-
-def test_league_is_scipys_correlation_of_the_head_means(data, tables):
-    scores, effects, _ = tables
-    table = league(data, seed=0).set_index(["measure", "tier"])
-    means = scores.groupby(["measure", "layer", "head"])["value"].mean()
-    change = (effects["intact"] - effects["edited"]).groupby(
-        [effects["scope"], effects["layer"], effects["head"]]
-    )
-    sizes = change.mean().abs()
-    for (measure, tier), row in table.iterrows():
-        expected = stats.spearmanr(means[measure], sizes[tier]).statistic
-        assert row["spearman"] == pytest.approx(expected)
-        assert row["kendall"] == pytest.approx(stats.kendalltau(means[measure], sizes[tier])[0])
-        assert row["spearman_low"] <= row["spearman"] <= row["spearman_high"]
 
 
 def test_by_template_splits_what_verdicts_pool(data, tables):

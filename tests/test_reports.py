@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from interp.contrast import Verdict, attending, mattering
 from interp.report.spelling import percent
 from interp.store import Run
 

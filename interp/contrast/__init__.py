@@ -1,5 +1,7 @@
 """Scores and effects on the same items, side by side: verdicts on heads, leagues of measures."""
 
+from interp.contrast.captured import CAUSAL, RANDOM
+from interp.contrast.contenders import LEAGUES, Contender
 from interp.contrast.estimates import attending, estimates, mattering, selectivity
 from interp.contrast.halves import on_halves
 from interp.contrast.labels import Verdict
@@ -13,13 +15,18 @@ from interp.contrast.observations import (
     head_effects,
     observations,
 )
+from interp.contrast.threshold_sweep import threshold_sweep
 from interp.contrast.thresholds import Thresholds
 from interp.contrast.verdicts import EVIDENCE, judged, verdicts
 
 __all__ = [
+    "CAUSAL",
     "EVIDENCE",
     "HALVES",
+    "LEAGUES",
+    "RANDOM",
     "TIERS",
+    "Contender",
     "Observations",
     "Thresholds",
     "Verdict",
@@ -34,5 +41,6 @@ __all__ = [
     "observations",
     "on_halves",
     "selectivity",
+    "threshold_sweep",
     "verdicts",
 ]

@@ -1,5 +1,6 @@
 """Every head's effect to first order, from one backward pass: for screening, never as a result."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -30,6 +31,18 @@ def attribute(
 
     Source: attribution patching, Nanda 2023; Syed et al. 2023, arXiv:2310.10348.
     """
+    (found,) = attributions(model, batch, [scope], baseline, metric)
+    return found
+
+
+def attributions(
+    model: Model, batch: Batch, scopes: Sequence[AnyScope], baseline: Baseline, metric: Metric
+) -> list[Float[Tensor, "item layer head"]]:
+    """What `attribute` gives at several scopes, from the same gradient.
+
+    Raises:
+        ValueError: as `attribute`.
+    """
     if metric.needs_intact or metric.reads == "states":
         raise ValueError(
             f"{metric.name!r} compares with the intact run, where its gradient is 0, so that it "
@@ -39,24 +52,25 @@ def attribute(
         raise ValueError("the logits of this model are no unembedding, so it cannot be screened.")
     if isinstance(baseline, Renormalised):
         raise ValueError("closing an edge is no change of z by a given amount; screen by Zero().")
-    edge = is_edge(scope)
+    edge = any(is_edge(scope) for scope in scopes)
     kept = record(model.plain, batch, keep=("z", "value", "pattern") if edge else ("z",))
-    places = edited_positions(scope, batch)
+    places = [edited_positions(scope, batch) for scope in scopes]
     n_at_once = max(
         1, default_budget(model.plain) // (bytes_a_row(model.plain) * batch.ids[0].numel())
     )
     n_at_once = max(1, n_at_once // (2 * model.n_layers))
-    parts = []
+    parts: list[list[Tensor]] = [[] for _ in scopes]
     for items in torch.split(torch.arange(len(batch)), n_at_once):
         gradients = _gradients(model, batch, items, metric)
-        by_layer = []
-        for layer, gradient in enumerate(gradients):
-            change = _change(kept, layer, batch, scope, baseline, items)
-            products = (change * gradient).sum(-1)
-            here = places[items][:, None].to(products.device)
-            by_layer.append((products * here).sum(-1))
-        parts.append(torch.stack(by_layer, dim=1))
-    return torch.cat(parts).cpu()
+        for scope, marked, of_scope in zip(scopes, places, parts, strict=True):
+            by_layer = []
+            for layer, gradient in enumerate(gradients):
+                change = _change(kept, layer, batch, scope, baseline, items)
+                products = (change * gradient).sum(-1)
+                here = marked[items][:, None].to(products.device)
+                by_layer.append((products * here).sum(-1))
+            of_scope.append(torch.stack(by_layer, dim=1))
+    return [torch.cat(of_scope).cpu() for of_scope in parts]
 
 
 def _gradients(

@@ -1,12 +1,10 @@
 """What a little more attention would do: the metric's gradient at the pattern and at the scores."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from interp.measures.measure import Measure, at_source
 from interp.models.record import Record
-from interp.models.undefined import UndefinedError
 
 
 def attention_gradient(record: Record) -> Float[Tensor, "item layer head"]:
@@ -17,7 +15,7 @@ def attention_gradient(record: Record) -> Float[Tensor, "item layer head"]:
     Raises:
         UndefinedError: the model has no logits.
     """
-    pairs = zip(record.pattern, pattern_gradients(record), strict=True)
+    pairs = zip(record.pattern, record.pattern_gradients, strict=True)
     return at_source(record, [pattern * gradient for pattern, gradient in pairs])
 
 
@@ -29,7 +27,7 @@ def score_gradient(record: Record) -> Float[Tensor, "item layer head"]:
     Raises:
         UndefinedError: the model has no logits.
     """
-    pairs = zip(record.pattern, pattern_gradients(record), strict=True)
+    pairs = zip(record.pattern, record.pattern_gradients, strict=True)
     return at_source(record, [through_softmax(*pair) for pair in pairs])
 
 
@@ -38,46 +36,6 @@ def through_softmax(
 ) -> Float[Tensor, "*row key"]:
     """A gradient at the pattern as one at the scores: `A (g − Σ A g)`, with learned sinks too."""
     return pattern * (gradient - (pattern * gradient).sum(-1, keepdim=True))
-
-
-def pattern_gradients(record: Record) -> list[Float[Tensor, "item head key"]]:
-    """For each layer ∂m/∂A in the query's row, all that follows it live; m the logit difference.
-
-    Raises:
-        UndefinedError: the model has no logits.
-    """
-    plain, batch = record.plain, record.batch
-    if plain.anatomy.unembedding is None:
-        raise UndefinedError(
-            f"{type(plain.module).__name__} has no vocabulary head, so there is no logit "
-            "difference to take a gradient of."
-        )
-    rows = torch.arange(len(batch))
-    nudges: list[Tensor] = []
-
-    def nudge(layer: int, name: str, tensor: Tensor) -> Tensor:
-        if name != "pattern":
-            return tensor
-        more = torch.zeros_like(tensor[:, :, 0]).requires_grad_()
-        nudges.append(more)
-        at_query = torch.zeros_like(tensor)
-        at_query[rows, :, batch.query] = more
-        return tensor + at_query
-
-    with torch.enable_grad(), plain.hooked(nudge):
-        logits = _logits(record)
-        difference = logits[rows, batch.answer] - logits[rows, batch.foil]
-        return list(torch.autograd.grad(difference.sum(), nudges))
-
-
-def _logits(record: Record) -> Float[Tensor, "item vocab"]:
-    """At the query, with a graph to differentiate; other positions are not unembedded."""
-    plain, batch = record.plain, record.batch
-    rows = torch.arange(len(batch))
-    if plain.anatomy.head is not None:
-        logits: Tensor = plain(batch.ids).logits[rows, batch.query]
-        return logits
-    return plain.readout(plain.last_block(batch.ids)[rows, batch.query], None)
 
 
 ATTENTION_GRADIENT = Measure(

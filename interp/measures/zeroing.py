@@ -8,7 +8,7 @@ from torch import Tensor
 
 from interp.measures.measure import Measure, where
 from interp.measures.norms import shared_out
-from interp.models.block import block_output
+from interp.models.block import outputs_at_query
 from interp.models.record import Record
 
 _MOHEBBI = "Mohebbi et al. 2023, arXiv:2301.12971"
@@ -60,15 +60,13 @@ def _turned_in(
     weights = record.pattern[layer] * batch.source[:, None]
     from_source = torch.einsum("ihk,ihkd->ihd", weights, value)
 
-    def at_query(removed: Float[Tensor, " head"]) -> Float[Tensor, "item d_model"]:
-        edited = z.clone()
-        edited[rows, :, batch.query] -= removed[:, None] * from_source
-        return block_output(record, layer, edited)[rows, batch.query]
-
-    # the intact rows go through the same computation, so that what turns nothing gives 0
-    after = torch.stack([at_query(removed) for removed in zeroed], dim=1)
-    intact = at_query(torch.zeros_like(zeroed[0]))
-    return moved(intact[:, None].expand_as(after), after)
+    own = z[rows, :, batch.query]
+    # the intact row goes through the same computation, so that what turns nothing gives 0
+    with_intact = torch.cat([zeroed, torch.zeros_like(zeroed[:1])])
+    variants = own[:, None] - with_intact[None, :, :, None] * from_source[:, None]
+    after = outputs_at_query(record, layer, variants)
+    intact = after[:, -1:].expand_as(after[:, :-1])
+    return moved(intact, after[:, :-1])
 
 
 VALUE_ZEROING = Measure(

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from interp.encode import Batch
 from interp.models.axes import Arguments, recording
+from interp.models.pattern_gradients import pattern_gradients
 from interp.models.plain import Call, Plain, attend
 from interp.models.stream import Stream, streams
 from interp.models.template import HIDDEN
@@ -50,6 +51,11 @@ class Record:
     def streams(self) -> list[Stream]:
         """Where each layer's heads stand in the residual stream; found when first asked for."""
         return streams(self.plain)
+
+    @cached_property
+    def pattern_gradients(self) -> list[Tensor]:
+        """See `interp.models.pattern_gradients`; computed when first asked for."""
+        return pattern_gradients(self.plain, self.batch)
 
 
 def record(plain: Plain, batch: Batch, *, keep: Collection[str] = KEPT) -> Record:

@@ -106,8 +106,21 @@ def tiers(largest: pd.DataFrame) -> str:
 def league(table: pd.DataFrame) -> str:
     """For the rank correlations of measures with effects."""
     return (
-        f"How well each measure of attention ranks the effects of {table['n_heads'].max():.0f} "
-        "heads: Spearman's ρ with 95 % intervals. 1: the same order as the effects; 0: no relation."
+        f"How well each measure ranks the effects of {table['n_heads'].max():.0f} heads: "
+        "Spearman's ρ with 95 % intervals. 1: the same order as the effects; 0: no relation. "
+        "Measures that know the metric are held to signed effects, the others to their size."
+    )
+
+
+def captured(curves: pd.DataFrame) -> str:
+    """For the shares captured by the leading heads of each measure."""
+    k = f"{curves['k'].max():.0f}"
+    return (
+        "What is lost on held-out items when the heads that lead by a measure are removed "
+        f"together, 1 to {k} of them, as a share of what is lost with as many of the most "
+        "effective heads of other items, with 95 % intervals. Drawn: raw attention, and of each "
+        "league the two measures that capture most. Grey: random heads of the same layers, the "
+        "middle 95 % of draws. A share below 0: these heads work against the behaviour."
     )
 
 

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 from interp.contrast import Verdict
 from interp.report.canvas import COLOURS, STYLE, legend_above, panels, percent_labels
 from interp.report.labels import place_labels
-from interp.report.spelling import MEASURES, SHORT, kind, visible
+from interp.report.spelling import SHORT, kind, visible
 from interp.report.tidy import (
     TIERS,
     colour_limit,
@@ -38,7 +38,7 @@ _VERDICTS: dict[str, str] = {
     Verdict.INCONCLUSIVE: "#8c8c8c",
     Verdict.NEITHER: "#cfcfcf",
 }
-_TIERS = dict(zip(TIERS.values(), ("#1b3a4b", "#4f8a8b", "#e0a458"), strict=True))
+TIER_COLOURS = dict(zip(TIERS.values(), ("#1b3a4b", "#4f8a8b", "#e0a458"), strict=True))
 
 
 @mpl.rc_context(STYLE)
@@ -142,8 +142,8 @@ def telling_pair(pair: pd.DataFrame, measure: str) -> Figure:
         for column in dict.fromkeys(("raw", "sink_corrected", measure))
     )
     palette = dict(zip(pair["label"], pair["verdict"].map(_VERDICTS), strict=True))
-    _dots(left, attention, hue="label", palette=palette)
-    _dots(right, three_tiers(pair).rename(columns={"tier": "row"}), hue="label", palette=palette)
+    dots(left, attention, hue="label", palette=palette)
+    dots(right, three_tiers(pair).rename(columns={"tier": "row"}), hue="label", palette=palette)
     left.set(title="What attention says", xlabel="attention to the source")
     right.set(title="What exchanging the head shows", xlabel="effect (share of the gap)")
     right.xaxis.set_major_formatter(percent_labels())
@@ -156,28 +156,9 @@ def tiers(largest: pd.DataFrame) -> Figure:
     """The effect of each head everywhere, at the query and on the edge."""
     figure, (axes,) = panels(1, height=0.9 + 0.3 * len(largest))
     table = three_tiers(largest).rename(columns={"label": "row"})
-    _dots(axes, table, hue="tier", palette=_TIERS)
+    dots(axes, table, hue="tier", palette=TIER_COLOURS)
     axes.xaxis.set_major_formatter(percent_labels())
     axes.set(xlabel="effect (share of the gap)")
-    legend_above(figure, axes)
-    return figure
-
-
-@mpl.rc_context(STYLE)
-def league(table: pd.DataFrame) -> Figure:
-    """Spearman's ρ of each measure with the effects at each tier."""
-    best_first = table.groupby("measure")["spearman"].max().sort_values(ascending=False).index
-    rows = table.set_index("measure").loc[best_first].reset_index()
-    rows = rows.assign(
-        row=rows["measure"].replace(MEASURES),
-        tier=rows["tier"].replace(TIERS),
-        value=rows["spearman"],
-        low=rows["spearman_low"],
-        high=rows["spearman_high"],
-    )
-    figure, (axes,) = panels(1, height=0.9 + 0.32 * len(best_first))
-    _dots(axes, rows, hue="tier", palette=_TIERS)
-    axes.set(xlabel="Spearman's ρ between measure and effect, over heads")
     legend_above(figure, axes)
     return figure
 
@@ -193,7 +174,7 @@ def behaviour(table: pd.DataFrame) -> Figure:
         gate=table["passes"].map({True: "passes", False: "does not pass"}),
     )
     figure, (axes,) = panels(1, height=0.9 + 0.26 * len(rows))
-    _dots(axes, rows, hue="gate", palette={"passes": COLOURS[0], "does not pass": COLOURS[3]})
+    dots(axes, rows, hue="gate", palette={"passes": COLOURS[0], "does not pass": COLOURS[3]})
     axes.set(xlabel="contrast between prompt and counterfactual (logits)")
     legend_above(figure, axes)
     return figure
@@ -229,7 +210,7 @@ def _tick_step(n_ticks: int) -> int:
     return next(step for step in (1, 2, 5, 10, 20, 50, 100) if n_ticks <= 16 * step)
 
 
-def _dots(axes: Axes, table: pd.DataFrame, *, hue: str, palette: dict[str, str]) -> None:
+def dots(axes: Axes, table: pd.DataFrame, *, hue: str, palette: dict[str, str]) -> None:
     """Points with intervals: a line for each `row`, from the top; hues slightly apart.
 
     Takes `row, value, low, high` and the hue's column. What is not finite leaves its line empty.

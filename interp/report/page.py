@@ -7,12 +7,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from interp.contrast import selectivity
-from interp.report import canvas, captions, figures, tables, words
+from interp.report import (
+    canvas,
+    captions,
+    figures,
+    league_figures,
+    league_tables,
+    league_words,
+    tables,
+    words,
+)
 from interp.report.methods import SCOPE_OF_CLAIMS, methods
 from interp.report.spelling import listed, visible
 from interp.report.tidy import (
@@ -54,8 +64,8 @@ def write_report(run: Run, folder: Path) -> None:
 
     Args:
         run: `settings`, and the tables `behaviour` and `cells`; where the gate is passed,
-            `verdicts` and `by_template` too, and `league`, `controls` and `battery` if they have
-            rows.
+            `verdicts` and `by_template` too, and `league` (with `captured`, `left_out` and
+            `threshold_sweep`), `controls` and `battery` if they have rows.
         folder: where the tables of the run stand; made if need be.
     """
     plates = list(_plates(run))
@@ -72,6 +82,7 @@ def write_report(run: Run, folder: Path) -> None:
         plates={plate.name: plate for plate in plates},
         heads=_heads(run) if _is_ranked(run) else None,
         tables=_tables(run),
+        leagues=_leagues(run) if _has(run, "league") else None,
         methods=methods(run),
         scope_of_claims=SCOPE_OF_CLAIMS,
     )
@@ -126,6 +137,19 @@ def _heads(run: Run) -> dict[str, Any]:
     }
 
 
+def _leagues(run: Run) -> dict[str, Any]:
+    """What the page says of the measures, and a table a league."""
+    league = run.tables["league"]
+    curves = run.tables.get("captured", pd.DataFrame())
+    return {
+        "headlines": league_words.headlines(curves, league, run.settings["task"]),
+        "how": league_words.how(run.settings["leagues"]),
+        "about": league_words.ABOUT,
+        "tables": league_tables.leagues(league),
+        "left_out": league_words.reasons(run.tables["left_out"]) if _has(run, "left_out") else [],
+    }
+
+
 def _plates(run: Run) -> Iterator[Plate]:
     behaviour = run.tables["behaviour"]
     yield Plate(
@@ -162,12 +186,20 @@ def _plates(run: Run) -> Iterator[Plate]:
         figures.tiers(largest),
         captions.tiers(largest),
     )
+    if _has(run, "captured"):
+        curves = run.tables["captured"]
+        yield Plate(
+            "captured",
+            "The share of the effect that the leading heads of each measure capture",
+            league_figures.captured(curves, run.tables["league"]),
+            captions.captured(curves),
+        )
     if _has(run, "league"):
         league = run.tables["league"]
         yield Plate(
             "league",
-            "Rank correlation of each measure of attention with the effects",
-            figures.league(league),
+            "Rank correlation of each measure with the effects",
+            league_figures.league(league),
             captions.league(league),
         )
 
@@ -189,7 +221,7 @@ def _tables(run: Run) -> dict[str, tables.Table]:
     written = {
         "behaviour": tables.behaviour,
         "cells": tables.cells,
-        "league": tables.league,
+        "threshold_sweep": league_tables.threshold_sweep,
         "battery": tables.battery,
         "controls": tables.controls,
     }

@@ -8,6 +8,21 @@ MEASURES = {
     "sink_corrected": "sink-corrected attention",
     "margin": "margin over the distractor",
     "cas": "CAS",
+    "sink_mass": "attention to the sink",
+    "log_ratio": "log ratio to the distractor",
+    "head_rollout": "rollout, by head",
+    "value_weighted": "value-weighted attention",
+    "norm": "norm of what arrives",
+    "norm_share": "norm, as a share",
+    "head_value_zeroing": "value zeroing, by head",
+    "pvw": "projected value-weighted",
+    "dla": "direct logit attribution",
+    "attention_gradient": "attention × gradient",
+    "score_gradient": "gradient at the scores",
+    "attribution": "attribution patching",
+    "direct_effect": "direct effect",
+    "causal": "effect on other items",
+    "random": "random heads of the same layers",
 }
 SHORT = MEASURES | {"sink_corrected": "sink-corrected", "margin": "margin"}
 
@@ -40,6 +55,23 @@ def percent(share: float) -> str:
     """A share in a sentence: "45 %", "−8 %", "less than 1 %"."""
     rounded = whole_percent(share)
     return "less than 1 %" if rounded == "0 %" else rounded
+
+
+_NUMBERS = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
+)  # fmt: skip
+
+
+def in_words(n_things: int) -> str:
+    """A small number as it stands in a sentence: "ten"; digits from 21 on."""
+    return _NUMBERS[n_things - 1] if 0 < n_things <= len(_NUMBERS) else f"{n_things:,}"
+
+
+def points(difference: float) -> str:
+    """A difference of shares, in percentage points without the word: "17", "−8"."""
+    return number(100 * difference, 0)
 
 
 def of_gap(share: float) -> str:

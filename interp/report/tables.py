@@ -61,27 +61,6 @@ def verdicts(table: pd.DataFrame, measure: str | None, tier: str) -> Table:
     )
 
 
-def league(table: pd.DataFrame) -> Table:
-    """How well each measure ranks the effects, best first within a tier."""
-    tier_order = table["tier"].map(list(TIERS).index)
-    best_first = table.assign(tier_order=tier_order).sort_values(
-        ["tier_order", "spearman"], ascending=[True, False]
-    )
-    return Table(
-        columns=["effect", "measure", "Spearman's ρ", "Kendall's τ"],
-        rows=[
-            [
-                TIERS[row["tier"]],
-                MEASURES.get(row["measure"], row["measure"]),
-                _bounded(row, "spearman"),
-                _bounded(row, "kendall"),
-            ]
-            for row in _rows(best_first)
-        ],
-        n_text=2,
-    )
-
-
 def by_template(table: pd.DataFrame, pair: pd.DataFrame, measure: str) -> Table:
     """The two heads of the pair, template by template, in as far as that was measured."""
     columns = [
@@ -108,11 +87,11 @@ def behaviour(table: pd.DataFrame) -> Table:
                 row["template_id"],
                 "passes" if row["passes"] else f"does not pass: {row['reason']}",
                 *(f"{row[column]:.0f}" for column in ("n_pairs", "n_clusters", "n_tokens")),
-                _bounded(row, "contrast"),
+                bounded(row, "contrast"),
                 p_value(row["p_value"]),
                 *(whole_percent(row[column]) for column in ("share_flipped", "accuracy")),
             ]
-            for row in _rows(table)
+            for row in rows_of(table)
         ],
         n_text=2,
     )
@@ -127,10 +106,10 @@ def cells(table: pd.DataFrame) -> Table:
                 row["template_id"],
                 row["cell"],
                 f"{row['n_items']:.0f}",
-                _bounded(row, "logit_difference"),
+                bounded(row, "logit_difference"),
                 whole_percent(row["accuracy"]),
             ]
-            for row in _rows(table)
+            for row in rows_of(table)
         ],
         n_text=2,
     )
@@ -145,7 +124,7 @@ def battery(table: pd.DataFrame) -> Table:
                 meaning,
                 ", ".join(
                     f"{row['label']} ({number(row[column])})"
-                    for row in _rows(ranked(table, column).head(3))
+                    for row in rows_of(ranked(table, column).head(3))
                 ),
             ]
             for column, meaning in _BATTERY.items()
@@ -179,14 +158,14 @@ def _plain_or_dash(value: float) -> str:
 def _written(heads: pd.DataFrame, columns: list[_Column]) -> Table:
     return Table(
         columns=[heading for heading, _, _ in columns],
-        rows=[[write(row, name) for _, name, write in columns] for row in _rows(heads)],
+        rows=[[write(row, name) for _, name, write in columns] for row in rows_of(heads)],
         n_text=sum(write is _text for _, _, write in columns),
     )
 
 
 def _attention(measure: str) -> list[_Column]:
     """Raw attention, and the measure by which heads attend where that is another."""
-    scored = (SHORT[measure], measure, _bounded)
+    scored = (SHORT[measure], measure, bounded)
     return [scored] if measure == "raw" else [(SHORT["raw"], "raw", _plain), scored]
 
 
@@ -196,7 +175,8 @@ def _effects(tiers: dict[str, str]) -> list[_Column]:
     ]
 
 
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows by the names of their columns."""
     rows: list[dict[str, Any]] = table.to_dict("records")
     return rows
 
@@ -213,7 +193,7 @@ def _p(row: dict[str, Any], column: str) -> str:
     return p_value(row[column])
 
 
-def _bounded(row: dict[str, Any], column: str, *, unit: float = 1.0, digits: int = 2) -> str:
+def bounded(row: dict[str, Any], column: str, *, unit: float = 1.0, digits: int = 2) -> str:
     """A value in units of `unit`, with its interval in brackets if any; a dash if undefined."""
     value, low, high = (row.get(f"{column}{end}", nan) / unit for end in ("", "_low", "_high"))
     if not isfinite(value):
@@ -223,4 +203,4 @@ def _bounded(row: dict[str, Any], column: str, *, unit: float = 1.0, digits: int
 
 
 def _bounded_percent(row: dict[str, Any], column: str) -> str:
-    return _bounded(row, column, unit=0.01, digits=1)
+    return bounded(row, column, unit=0.01, digits=1)

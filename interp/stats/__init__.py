@@ -4,7 +4,7 @@
 all heads at once. `clusters` is one array of labels, or two in a crossed design.
 """
 
-from interp.stats.agreement import Correlation, RankAgreement, rank_agreement
+from interp.stats.agreement import Correlation, RankAgreement, rank_agreement, rank_agreements
 from interp.stats.behaviour import Gate, gate
 from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_note
 from interp.stats.equivalence import Equivalence, equivalence, false_discovery
@@ -28,6 +28,7 @@ __all__ = [
     "mean_interval",
     "n_clusters",
     "rank_agreement",
+    "rank_agreements",
     "ratio_interval",
     "support_note",
 ]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from interp.effects import LOGIT_DIFFERENCE, Resample, Scope, Zero, sweep
-from interp.effects.curves import area, captured
+from interp.effects.curves import joint_curves, matched_order
 from interp.effects.joint import conditional, interactions, joint, removed
 from interp.effects.plain_loop import looped_logits
 from interp.heads import Head
@@ -82,24 +82,44 @@ def test_all_heads_removed_is_the_set_of_all_heads(tiny, batch):
     assert found["n_heads"].unique().tolist() == [16]
 
 
-def test_the_causal_order_captures_all_and_an_order_without_effect_nothing(planted):
-    """Of induction's heads two matter; an order that begins with heads at rest captures 0."""
-    model, batch = planted("induction")
-    matter = [Head(1, 0), Head(0, 0)]
-    idle = [head for head in model.heads if head not in matter][:2]
-    found = captured(model, [batch], {"causal": matter, "idle": idle}, k_max=2, n_random=5, **ZERO)
-    by = found.set_index(["order", "k"])
-    assert by.loc[("causal", 1), "share"] == by.loc[("causal", 2), "share"] == 1
-    assert by.loc["idle"]["share"].abs().max() < 1e-3
-    assert area(found)["causal"] == 1
-    assert set(found["order"]) == {"causal", "idle", "random"}
+def test_curves_of_an_or_and_of_an_and_by_hand(planted):
+    """Either head is enough: nothing, then all. Both are needed: all, then no more."""
+    for name, expected in (("either", [0, 1]), ("both", [1, 1])):
+        model, batch = planted(name)
+        found = joint_curves(
+            model, [batch], {"causal": BOTH, "other": BOTH[::-1]}, ks=[1, 2], **ZERO
+        )
+        for order in ("causal", "other"):
+            assert found[order] == pytest.approx(np.tile(expected, (len(batch), 1)), abs=1e-3)
 
 
-def test_a_random_order_is_matched_by_layer(tiny):
-    from interp.effects.curves import _matched
+def test_curves_are_the_joint_effects_of_the_leading_heads(tiny, batch, monkeypatch):
+    """And orders that begin with the same heads are not computed twice."""
+    orders = {
+        "one": [Head(0, 1), Head(2, 3), Head(1, 1)],
+        "two": [Head(2, 3), Head(0, 1), Head(3, 0)],
+    }
+    asked = []
 
+    def counting(model, batches, sets, **choices):
+        asked.append(len(sets))
+        return joint(model, batches, sets, **choices)
+
+    monkeypatch.setattr("interp.effects.curves.joint", counting)
+    found = joint_curves(tiny, [batch], orders, ks=[1, 2, 3], scope=Scope.QUERY)
+    assert asked == [5]  # of six, the first two heads are the same
+    only = joint_curves(tiny, [batch], orders, ks=[2], scope=Scope.QUERY)
+    for name, order in orders.items():
+        assert only[name] == pytest.approx(found[name][:, [1]], abs=1e-6)
+        for k in (1, 2, 3):
+            table = joint(tiny, [batch], {"top": order[:k]}, scope=Scope.QUERY)
+            expected = (table["intact"] - table["edited"]).to_numpy()
+            assert found[name][:, k - 1] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_random_order_is_matched_by_layer():
     order = [Head(3, 1), Head(0, 2), Head(3, 0), Head(3, 3), Head(3, 2)]
-    drawn = _matched(tiny, order, np.random.default_rng(0))
+    drawn = matched_order(order, 4, np.random.default_rng(0))
     assert [head.layer for head in drawn] == [head.layer for head in order]
     assert sorted(drawn[place].head for place in (0, 2, 3, 4)) == [0, 1, 2, 3]
 
@@ -116,8 +136,8 @@ def test_requests_that_cannot_be_met_are_refused(tiny, batch):
             "expected two heads or more, got 1.",
         ),
         (
-            lambda: captured(tiny, [batch], {"cas": tiny.heads}),
-            "expected an order called 'causal' among cas.",
+            lambda: joint_curves(tiny, [batch], {"cas": [Head(0, 0)] * 2}, ks=[1, 2]),
+            "the order 'cas' has 1 heads, expected 2.",
         ),
     ):
         with pytest.raises(ValueError) as error:

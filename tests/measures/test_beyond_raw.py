@@ -10,7 +10,6 @@ from interp.measures.catalogue import MEASURES, described, scores
 from interp.measures.direct import dla, projected, pvw
 from interp.measures.gradients import (
     attention_gradient,
-    pattern_gradients,
     score_gradient,
     through_softmax,
 )
@@ -268,7 +267,7 @@ def test_the_gradient_is_what_a_small_change_of_attention_does(name):
             "difference to take a gradient of."
         )
         return
-    found, step = pattern_gradients(recorded), 1e-3
+    found, step = recorded.pattern_gradients, 1e-3
 
     def difference(layer, head, key, size):
         def nudge(at, name, tensor):

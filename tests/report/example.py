@@ -20,6 +20,15 @@ def example_run(n_layers: int, n_heads: int) -> Run:
             "cells": cells(),
             "verdicts": verdicts,
             "league": _league(n_layers * n_heads),
+            "captured": _captured(),
+            "left_out": pd.DataFrame(
+                [("rollout", "", "it is of a layer, not of a head")],
+                columns=["measure", "tier", "reason"],
+            ),
+            "threshold_sweep": pd.DataFrame(
+                [(0.05, 0.02, 9, 14, 5, 3), (0.05, 0.1, 9, 3, 2, 6)],
+                columns=["attends", "matters", "n_attend", "n_matter", "n_both", "n_idle_looking"],
+            ),
             "by_template": _by_template(verdicts),
             "battery": _battery(verdicts),
             "controls": _controls(),
@@ -37,9 +46,13 @@ def without(run: Run, *columns: str) -> Run:
         **dict.fromkeys(verdicts.columns.intersection(gone), np.nan)
     )
     tables["by_template"] = templates.drop(columns=gone, errors="ignore")
-    league = tables["league"]
-    is_gone = league["measure"].isin(columns) | ("effect_" + league["tier"]).isin(columns)
-    tables["league"] = pd.DataFrame() if is_gone.all() else league[~is_gone]
+    for name in ("league", "captured"):
+        table = tables[name]
+        is_gone = table["measure"].isin(columns) | ("effect_" + table["tier"]).isin(columns)
+        is_gone |= "raw" in columns  # no source, no leagues
+        tables[name] = pd.DataFrame() if is_gone.all() else table[~is_gone]
+    if "raw" in columns:  # nothing attends, at whatever threshold
+        del tables["threshold_sweep"]
     controls = tables["controls"]
     tables["controls"] = controls[~controls["measure"].isin(columns)]
     return Run(settings={**run.settings, "preset": "own pairs"}, tables=tables)
@@ -80,6 +93,14 @@ def settings(n_layers: int, n_heads: int) -> dict[str, Any]:
         "thresholds": {"attends": 0.05, "matters": 0.05, "alpha": 0.05},
         "seed": 0,
         "versions": {"interp": "0.1.0", "torch": "2.9.0", "transformers": "5.24.0"},
+        "leagues": {
+            "halves": "Heads are ordered on the discovery half of the items and removed on the "
+            "confirmation half, which has other wordings and other words.",
+            "n_pairs_scored": 64,
+            "n_pairs_floor": 16,
+            "n_pairs_held_out": {"everywhere": 32, "query": 64, "edge": 63},
+            "no_share": {},
+        },
         "check": {
             "heads": ["L0H0", "L14H3", "L29H8"],
             "largest_difference": 3.1e-6,
@@ -204,22 +225,54 @@ def _controls() -> pd.DataFrame:
     )
 
 
+MEASURES = (
+    ("raw", "pattern only", 0.66, 0.41),
+    ("cas", "pattern only", 0.72, 0.78),
+    ("margin", "pattern only", 0.69, 0.74),
+    ("sink_corrected", "pattern only", 0.61, 0.4),
+    ("norm", "value-aware", 0.7, 0.5),
+    ("attribution", "metric-aware", 0.83, 0.92),
+)
+
+
 def _league(n_heads: int) -> pd.DataFrame:
-    rows = [
-        (
-            *(measure, tier, rho - drop, rho - drop - 0.08, rho - drop + 0.07),
-            *(0.7 * rho, 0.7 * rho - 0.06, 0.7 * rho + 0.05, n_heads),
-        )
-        for measure, rho in (
-            ("raw", 0.66),
-            ("cas", 0.72),
-            ("margin", 0.69),
-            ("sink_corrected", 0.61),
-        )
-        for tier, drop in (("everywhere", 0.2), ("query", 0.12), ("edge", 0.0))
-    ]
-    bounded = [f"{name}{end}" for name in ("spearman", "kendall") for end in ("", "_low", "_high")]
-    return pd.DataFrame(rows, columns=["measure", "tier", *bounded, "n_heads"])
+    rows = []
+    for tier, drop in (("everywhere", 0.2), ("query", 0.12), ("edge", 0.0)):
+        for measure, league, rho, area in MEASURES:
+            row: dict[str, Any] = {
+                "measure": measure, "league": league, "tier": tier, "n_heads": n_heads,
+            }  # fmt: skip
+            row |= _bounds("spearman", rho - drop, 0.07) | _bounds("kendall", 0.7 * rho, 0.05)
+            row |= {
+                "partial": rho - 0.1, "p": 0.0005, "ceiling": 0.9, "of_ceiling": rho / 0.9,
+                "random_init": 0.04, "label_swap": np.nan if measure == "cas" else 0.3, "k_max": 20,
+            }  # fmt: skip
+            row |= _bounds("area", area - drop, 0.09)
+            row |= _bounds("area_over_raw", area - 0.41, 0.08 * (measure != "raw"))
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _captured() -> pd.DataFrame:
+    rows = []
+    for tier in TIERS:
+        measures = [(name, area) for name, _, _, area in MEASURES] + [
+            ("causal", 1),
+            ("random", 0.1),
+        ]
+        for measure, area in measures:
+            for k in range(1, 21):
+                share = area * (1 if measure == "causal" else k / (k + 2))
+                row: dict[str, Any] = {"measure": measure, "tier": tier, "k": k, "effect": share}
+                row |= _bounds("share", share, 0.1 * (measure != "causal"))
+                over = np.nan if measure == "random" else share - 0.41 * k / (k + 2)
+                row |= _bounds("over_raw", over, 0.1 * (measure != "raw"))
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _bounds(name: str, value: float, half: float) -> dict[str, float]:
+    return {name: value, f"{name}_low": value - half, f"{name}_high": value + half}
 
 
 def _by_template(verdicts: pd.DataFrame) -> pd.DataFrame:

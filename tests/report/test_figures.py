@@ -260,16 +260,6 @@ def test_behaviour_shows_each_template_on_its_line():
     )
 
 
-def test_the_league_has_the_best_measure_on_top(run):
-    axes = figures.league(run.tables["league"]).axes[0]
-    assert tick_labels(axes.yaxis) == [
-        "CAS",
-        "margin over the distractor",
-        "raw attention",
-        "sink-corrected attention",
-    ]
-
-
 def test_drawing_leaves_nothing_behind(verdicts):
     style, before = dict(plt.rcParams), verdicts.copy()
     figures.heatmaps(verdicts, "cas", thresholds=THRESHOLDS, pair=telling_pair(verdicts, "cas"))

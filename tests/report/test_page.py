@@ -19,6 +19,7 @@ from .example import example_run, failing_run, without, without_source
 FIGURES = {
     "attention_against_effect",
     "behaviour",
+    "captured",
     "heatmaps",
     "league",
     "telling_pair",
@@ -94,10 +95,11 @@ def test_every_caption_stands_on_the_page(report, run):
         captions.heatmaps(verdicts, "cas", thresholds=run.settings["thresholds"], pair=pair),
         captions.attention_against_effect(verdicts, "cas", "edge"),
         captions.league(run.tables["league"]),
+        captions.captured(run.tables["captured"]),
         captions.behaviour(run.tables["behaviour"]),
     ):
         assert caption in text
-    assert text.count("SVG") == Page(report / "report.html").tags.count("figcaption") == 6
+    assert text.count("SVG") == Page(report / "report.html").tags.count("figcaption") == 7
 
 
 def test_the_methods_stand_on_the_page(report):
@@ -166,6 +168,24 @@ def test_scores_stand_beside_what_they_must_beat(tmp_path):
     assert "What a score must beat" in text
     assert "raw attention L1H0 0.71 0.05 0.20 0.50 0.22 0.25" in text
     assert "L1H0 0.60 – 0.00 – 0.01 0.02" in text
+
+
+def test_the_leagues_stand_apart_and_what_knows_the_metric_is_not_called_attention(report):
+    text = Page(report / "report.html").text
+    sections = ["Pattern only", "Value-aware", "Metric-aware"]
+    places = [text.index(f"{name} ") for name in sections]
+    assert places == sorted(places)
+    assert "no measures of attention" in text[places[-1] :]
+    assert "attribution patching 92 [83, 101]" in text[places[-1] :]
+    assert "attribution patching" not in text[places[0] : places[-1]]
+    assert "CAS 78 [69, 87] 37 [29, 45] 0.72 [0.65, 0.79]" in text[places[0] : places[1]]
+    assert "Left out: rollout: it is of a layer, not of a head." in text
+    assert "which has other wordings and other words." in text
+
+
+def test_counts_at_other_thresholds_stand_on_the_page(report):
+    text = Page(report / "report.html").text
+    assert "attend, no effect so large 0.05 2 9 14 5 3 0.05 10 9 3 2 6" in text
 
 
 @pytest.mark.parametrize(
