@@ -1,7 +1,7 @@
 """Every measure of attention and of the metric, held to what joint removal shows on other items."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ def leagues(
     parted = halves(items, data.clusters, seed=seed)
     scored = some_pairs(items, N_SCORED, first=parted.discovery, seed=seed)
     few = some_pairs(items, N_FLOOR, first=parted.discovery, seed=seed)
-    on_scored = _of_items(data, scored)
+    on_scored = data.of_items(scored)
     cost = 2 * int(scored.sum()) + 2 * (1 + N_SEEDS) * int(few.sum())
     with progress(f"{items[0].task}: measures", cost) as advance:
         contenders, reasons = entries(
@@ -173,18 +173,6 @@ def _removed(
         orders={name: found[name] for name in orders},
         random=np.stack([found[name] for name in drawn]),
         clusters=[way[rows] for way in data.clusters],
-    )
-
-
-def _of_items(data: Observations, marked: Bool[np.ndarray, " item"]) -> Observations:
-    ids = [item_id for item_id, is_in in zip(data.item_ids, marked, strict=True) if is_in]
-    return replace(
-        data,
-        item_ids=ids,
-        scores={name: values[marked] for name, values in data.scores.items()},
-        effects={tier: values[marked] for tier, values in data.effects.items()},
-        gap=data.gap[marked],
-        clusters=[way[marked] for way in data.clusters],
     )
 
 
