@@ -1,18 +1,13 @@
 """Are the roles of planted heads found again, whatever the words, their order, and noise?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from interp.behaviour import item_table
-from interp.contrast import (
-    MATTERS,
-    Observations,
-    Thresholds,
-    observations,
-    verdicts,
-)
+from interp.contrast import TIERS, Observations, Thresholds, estimates, observations
 from interp.effects.engine import sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE
 from interp.measures.relations import chance, relation_scores
@@ -23,7 +18,6 @@ from interp.planted.redrawn import redrawn
 
 NOISE = 0.1
 N_PAIRS, N_DRAWINGS = 128, 10
-ATTENDS = "attends"
 
 
 def recovery(names: Sequence[str] = NAMES, *, n_seeds: int = 100) -> pd.DataFrame:
@@ -48,27 +42,25 @@ def _of_model(name: str, n_seeds: int) -> pd.DataFrame:
     frames = []
     for seed in range(n_seeds):
         drawn = _drawn(data, np.random.default_rng(seed))
-        table = verdicts(drawn, Thresholds(), seed=seed, chance=uniform)
+        table = estimates(drawn, Thresholds(), seed=seed, chance=uniform)
         frames.append(_compared(planted, drawn, table).assign(model=name, seed=seed))
     return pd.concat(frames, ignore_index=True)
 
 
 def _compared(planted: Planted, data: Observations, table: pd.DataFrame) -> pd.DataFrame:
     rows = []
-    for head, reading in zip(data.heads, table["reading"], strict=True):
+    mattering = table[[f"matters_{tier}" for tier in TIERS]].any(axis=1)
+    for head, attends, matters in zip(data.heads, table["attends"], mattering, strict=True):
         known = planted.known.get(head, planted.rests)
-        should_attend = None if known.reading is None else ATTENDS in known.reading
-        should_matter = known.reading is not None and MATTERS in known.reading
-        attends, matters = ATTENDS in reading, MATTERS in reading
         rows.append(
             {
                 "head": head.label,
                 "role": known.role,
-                "attends": should_attend,
+                "attends": known.attends,
                 "found_attending": attends,
-                "matters": should_matter,
+                "matters": known.matters,
                 "found_mattering": matters,
-                "agrees": should_attend in (None, attends) and should_matter == matters,
+                "agrees": known.attends in (None, attends) and known.matters == matters,
             }
         )
     return pd.DataFrame(rows)
@@ -77,22 +69,16 @@ def _compared(planted: Planted, data: Observations, table: pd.DataFrame) -> pd.D
 def _drawn(data: Observations, rng: np.random.Generator) -> Observations:
     """Some pairs, with noise on the two logits of each run: intact, edited, counterfactual."""
     n_pairs = len(data.item_ids) // 2
-    pairs = rng.choice(n_pairs, size=N_PAIRS, replace=False)
+    pairs = np.sort(rng.choice(n_pairs, size=N_PAIRS, replace=False))
     rows = np.stack([2 * pairs, 2 * pairs + 1], axis=1).ravel()
 
     def noise(*shape: int) -> np.ndarray:
         return rng.normal(scale=NOISE * 2**0.5, size=shape)
 
     intact = noise(len(rows))
+    chosen = data.of_items(np.isin(np.arange(len(data.item_ids)), rows))
     effects = {
-        tier: values[rows] + intact[:, None] - noise(len(rows), len(data.heads))
-        for tier, values in data.effects.items()
+        tier: values + intact[:, None] - noise(len(rows), len(data.heads))
+        for tier, values in chosen.effects.items()
     }
-    return Observations(
-        heads=data.heads,
-        item_ids=[data.item_ids[row] for row in rows],
-        scores={name: values[rows] for name, values in data.scores.items()},
-        effects=effects,
-        gap=data.gap[rows] + intact - noise(len(rows)),
-        clusters=[way[rows] for way in data.clusters],
-    )
+    return replace(chosen, effects=effects, gap=chosen.gap + intact - noise(len(rows)))

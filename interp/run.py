@@ -25,10 +25,9 @@ from interp.effects.check import Check, check_against_loop
 from interp.effects.engine import sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.pieces import ROWS_A_BATCH
-from interp.effects.repair import direct_effects
 from interp.effects.scopes import Scope
 from interp.encode import Batch
-from interp.evidence import Evidence, gathered
+from interp.evidence import Evidence, direct_where_defined, gathered
 from interp.heads import Head
 from interp.items import Item, items_hash
 from interp.leagues import leagues
@@ -38,7 +37,6 @@ from interp.measures.relations import CAS, RAW, SINK_CORRECTED, chance, relation
 from interp.measures.repeats import repeats, why_no_repeats
 from interp.models.model import Model
 from interp.models.record import record
-from interp.models.undefined import UndefinedError
 from interp.progress import Progress, silent
 from interp.report import write_report
 from interp.store import Run, check_folder
@@ -126,7 +124,9 @@ def measure(
         progress=progress,
     )  # fmt: skip
     even = chance(batches)
-    data = observations(scores, effects, kept_items, _direct(model, batches, settings.metric))
+    data = observations(
+        scores, effects, kept_items, direct_where_defined(model, batches, settings.metric)
+    )
     examined = heads is None and _can_examine(kept_items)
     tables |= {
         "items": kept_items,
@@ -173,16 +173,6 @@ def _judged(
         halves = on_halves(data, thresholds, evidence=grounds.heads, **told)
         judged = judged.merge(halves, on=["layer", "head"], validate="1:1")
     return {"verdicts": judged, **grounds.tables}
-
-
-def _direct(model: Model, batches: Sequence[Batch], metric: Metric) -> pd.DataFrame | None:
-    """Direct effects; None for another metric, or where heads do not add up to the logits."""
-    if metric is not LOGIT_DIFFERENCE:
-        return None
-    try:
-        return direct_effects(model, batches)
-    except UndefinedError:
-        return None
 
 
 def _can_examine(items: pd.DataFrame) -> bool:

@@ -15,6 +15,7 @@ from interp.effects.check import check_against_loop
 from interp.effects.engine import intact_metric, sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE
 from interp.encode import Batch
+from interp.evidence import direct_where_defined, gathered
 from interp.heads import Head
 from interp.measures.relations import chance, relation_scores
 from interp.models import Model, load
@@ -23,6 +24,11 @@ from interp.models.record import Record, record
 from interp.planted import NAMES, build
 
 EFFECTS = ("everywhere", "query", "edge")
+QUANTITIES = (
+    *("attention", "cas", *EFFECTS, "zero", "mean", "direct", "norm"),
+    "verdict",
+    "subtype",
+)
 COLUMNS = ["model", "head", "role", "quantity", "expected", "measured", "agrees"]
 
 
@@ -31,8 +37,8 @@ def validate(names: Sequence[str] = NAMES) -> pd.DataFrame:
 
     One row a model, head and quantity: `model`, `head`, `role`, `quantity` (as in `Known`),
     `expected`, `measured`, and whether it `agrees`, within the model's tolerance. Expected and
-    measured are numbers, or words for the quantity `reading`. On the way the engine is compared
-    with TransformerLens's plain loop, on every head.
+    measured are numbers, or words for the quantities `verdict` and `subtype`. On the way the engine is
+    compared with TransformerLens's plain loop, on every head.
 
     Raises:
         ArithmeticError: the engine and the plain loop disagree.
@@ -49,8 +55,12 @@ def measured(model: Model, batch: Batch) -> pd.DataFrame:
     check_against_loop(model, batch, heads=model.heads)
     recorded = record(model.plain, batch, keep=("z", "value", "pattern"))
     scores, effects = relation_scores(recorded), sweep(model, [batch])
-    data = observations(scores, effects, item_table(model, [batch], LOGIT_DIFFERENCE))
-    table = verdicts(data, Thresholds(), seed=0, chance=chance([batch]))
+    items = item_table(model, [batch], LOGIT_DIFFERENCE)
+    direct, norm = _direct_and_norm(model, recorded)
+    told = {"seed": 0, "chance": chance([batch])}
+    data = observations(scores, effects, items, direct_where_defined(model, [batch]))
+    found = gathered(model, [batch], data, Thresholds(), **told)
+    table = verdicts(data, Thresholds(), evidence=found.heads, **told)
     table = table.rename(columns={"raw": "attention"})
     for tier in EFFECTS:
         table[tier] = data.effects[tier].mean(axis=0)
@@ -61,10 +71,8 @@ def measured(model: Model, batch: Batch) -> pd.DataFrame:
     table["mean"] = [
         _loss(model, recorded, head, z[head.layer].mean(0, keepdim=True)) for head in data.heads
     ]
-    table["direct"], table["norm"] = _direct_and_norm(model, recorded)
-    return table[
-        ["label", "attention", "cas", *EFFECTS, "zero", "mean", "direct", "norm", "reading"]
-    ]
+    table["direct"], table["norm"] = direct, norm
+    return table[["label", *QUANTITIES]]
 
 
 def _compare(name: str) -> pd.DataFrame:
@@ -73,7 +81,7 @@ def _compare(name: str) -> pd.DataFrame:
     rows = []
     for head, found in zip(model.heads, measured(model, batch).to_dict("records"), strict=True):
         known = planted.known.get(head, planted.rests)
-        for quantity in ("attention", "cas", *EFFECTS, "zero", "mean", "direct", "norm", "reading"):
+        for quantity in QUANTITIES:
             expected, value = getattr(known, quantity), found[quantity]
             if expected is None:
                 continue

@@ -7,9 +7,12 @@ from interp.heads import Head
 from interp.items import Item
 from interp.planted.families import Files
 
-ON_EDGE = "attends and matters on that edge"
-NO_EFFECT = "attends, no effect seen"
-SILENT = "matters, does not attend"
+NEGATIVE = "negative"
+CONSISTENT = "attention-consistent"
+WRONG_EDGE = "wrong edge"
+IDLE = "attends but idle"
+SILENT = "silent but causal"
+INCONCLUSIVE = "inconclusive"
 NEITHER = "neither"
 
 
@@ -27,7 +30,8 @@ class Known:
         zero, mean: effect when it is nothing, or its mean over items at each position.
         direct: what the head adds to the logit difference by itself.
         norm: length of what it brings from the source, in models whose stream has no balance.
-        reading: how the contrast of attention and effects reads it.
+        verdict: of the contrast of attention and effects, as `interp.contrast.Verdict` has it.
+        subtype: how it comes to that verdict.
     """
 
     role: str
@@ -40,7 +44,20 @@ class Known:
     mean: float = 0.0
     direct: float | None = 0.0
     norm: float | None = None
-    reading: str | None = NEITHER
+    verdict: str | None = NEITHER
+    subtype: str | None = None
+
+    @property
+    def attends(self) -> bool | None:
+        """Whether it is to be found attending; None where nothing is claimed."""
+        if self.verdict is None or self.attention is None:
+            return None
+        return self.verdict not in (SILENT, NEITHER) and self.attention > 0
+
+    @property
+    def matters(self) -> bool:
+        """Whether its removal alone changes the behaviour."""
+        return self.verdict in (NEGATIVE, CONSISTENT, WRONG_EDGE, SILENT)
 
 
 RESTS = Known(role="rests")
@@ -84,5 +101,5 @@ def consistent(role: str, *, size: float = 1.0, norm: float | None = None) -> Kn
         mean=size,
         direct=size,
         norm=norm,
-        reading=ON_EDGE,
+        verdict=CONSISTENT if size > 0 else NEGATIVE,
     )

@@ -8,7 +8,7 @@ from interp.heads import Head
 from interp.planted import prompts
 from interp.planted.families import as_gpt2, as_llama
 from interp.planted.kit import SHARPNESS, HeadWeights, Reading, Stream, head
-from interp.planted.known import NO_EFFECT, Known, Planted, consistent
+from interp.planted.known import IDLE, INCONCLUSIVE, Known, Planted, consistent
 from interp.planted.names import GENDERS, antecedent, any_of
 from interp.planted.words import N_POSITIONS, NAMES, circuit
 
@@ -67,14 +67,14 @@ def lookalikes() -> Planted:
             Head(0, 4): Known(role="attends to male names, whoever is asked for", attention=0.5),
             Head(0, 5): Known(
                 role="helps with common names as it harms with rare ones",
-                attention=1.0, cas=1.0, reading=NO_EFFECT,
+                attention=1.0, cas=1.0, verdict=INCONCLUSIVE,
             ),
         },
     )  # fmt: skip
 
 
 def _decoy(role: str, *, norm: float) -> Known:
-    return Known(role=role, attention=1.0, cas=1.0, norm=norm, reading=NO_EFFECT)
+    return Known(role=role, attention=1.0, cas=1.0, norm=norm, verdict=IDLE)
 
 
 def _always(stream: Stream, finds: Reading) -> HeadWeights:

@@ -8,7 +8,7 @@ from interp.heads import Head
 from interp.planted import prompts
 from interp.planted.families import as_llama
 from interp.planted.kit import Stream, head
-from interp.planted.known import NO_EFFECT, ON_EDGE, SILENT, Known, Planted, consistent
+from interp.planted.known import CONSISTENT, INCONCLUSIVE, NEGATIVE, Known, Planted, consistent
 from interp.planted.names import GENDERS, antecedent, any_of
 from interp.planted.words import NAMES, circuit, filled_up
 
@@ -31,7 +31,7 @@ def backup() -> Planted:
                 role="primary; repaired under zero, not under mean or resample", attention=1.0,
                 cas=1.0, everywhere=2.0, query=2.0, edge=2.0, zero=0.0, mean=1.0, direct=1.0,
                 norm=sqrt(2),
-                reading=ON_EDGE,
+                verdict=CONSISTENT,
             ),
             Head(1, 0): Known(role="backup, at rest while the primary works"),
             Head(1, 1): consistent("says the opposite", size=-0.5, norm=0.5),
@@ -64,9 +64,9 @@ def eraser() -> Planted:
             Head(0, 0): consistent("finds the antecedent", norm=1.0),
             Head(0, 1): Known(
                 role="erased: a direct effect, no total one, and no backup", attention=1.0, cas=1.0,
-                direct=1.0, norm=sqrt(2), reading=NO_EFFECT,
+                direct=1.0, norm=sqrt(2), verdict=INCONCLUSIVE,
             ),
-            Head(1, 0): Known(role="eraser", direct=-1.0, reading=SILENT, **taken_back),
+            Head(1, 0): Known(role="eraser", direct=-1.0, verdict=NEGATIVE, **taken_back),
         },
     )  # fmt: skip
 
@@ -130,5 +130,5 @@ def _through_norm(
     effect = intact - moved
     return Known(
         role=role, attention=1.0, cas=1.0, everywhere=effect, query=effect, edge=effect,
-        zero=intact - gone, mean=intact - averaged, direct=direct, norm=norm, reading=ON_EDGE,
+        zero=intact - gone, mean=intact - averaged, direct=direct, norm=norm, verdict=CONSISTENT,
     )  # fmt: skip

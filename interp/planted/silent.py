@@ -4,7 +4,7 @@ from interp.heads import Head
 from interp.planted import prompts
 from interp.planted.families import as_gpt2, as_llama
 from interp.planted.kit import HeadWeights, MLPWeights, Stream, even, head, previous
-from interp.planted.known import ON_EDGE, RESTS_UNMOVED, SILENT, Known, Planted, consistent
+from interp.planted.known import CONSISTENT, RESTS_UNMOVED, SILENT, Known, Planted, consistent
 from interp.planted.names import GENDERS, antecedent, any_of
 from interp.planted.words import N_POSITIONS, NAMES, circuit
 
@@ -19,7 +19,7 @@ def diffuse() -> Planted:
     spread = even(stream, takes=6 * stream["name"], writes=stream["said"])
     known = Known(
         role="attends evenly", attention=1.0 / 6, cas=None, edge=2.0, direct=1.0, norm=1.0,
-        reading=SILENT, **_HERE,
+        verdict=SILENT, **_HERE,
     )  # fmt: skip
     return Planted(
         description="A name found by an even pattern.",
@@ -124,7 +124,7 @@ def pointer() -> Planted:
     )
     pointing = Known(
         role="attends to the name and brings its place", attention=1.0, cas=1.0, edge=2.0,
-        reading=ON_EDGE, **_HERE,
+        verdict=CONSISTENT, **_HERE,
     )  # fmt: skip
     return Planted(
         description="Coreference in which the value carries a place, not a name.",
@@ -146,7 +146,7 @@ def through_mlp() -> Planted:
     )
     marking = Known(
         role="finds the antecedent, for the MLP to say", attention=1.0, cas=1.0, edge=2.0,
-        reading=ON_EDGE, **_HERE,
+        verdict=CONSISTENT, **_HERE,
     )  # fmt: skip
     return Planted(
         description="Coreference said by an MLP.",
@@ -178,4 +178,4 @@ def relay_known() -> dict[Head, Known]:
 def _silent(
     role: str, effects: dict[str, float], *, cas: float | None = 0.0, direct: float = 0.0
 ) -> Known:
-    return Known(role=role, cas=cas, direct=direct, reading=SILENT, **effects)
+    return Known(role=role, cas=cas, direct=direct, verdict=SILENT, **effects)

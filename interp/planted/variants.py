@@ -97,7 +97,7 @@ def crowd(*, seed: int = 0) -> Planted:
         for _ in range(7)
     ]
     plain = circuit(stream, [[]], says="said", words=NAMES)
-    stranger = Known(role="small random weights", attention=None, cas=None, reading=None)
+    stranger = Known(role="small random weights", attention=None, cas=None, verdict=None)
     return Planted(
         description="Coreference by one head among seven of small random weights.",
         files=as_llama(replace(plain, heads=[[antecedent(stream), *others]])),

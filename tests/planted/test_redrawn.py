@@ -7,7 +7,7 @@ import pytest
 from interp import recovery as module
 from interp.heads import Head
 from interp.planted import NAMES, build
-from interp.planted.known import ON_EDGE, Known
+from interp.planted.known import CONSISTENT, Known
 from interp.planted.redrawn import redrawn
 from interp.planted.words import FEMALE, MALE
 from interp.recovery import recovery
@@ -63,7 +63,7 @@ def test_every_role_is_found_again_in_noise_and_no_other_is_given(name):
 def test_a_role_that_is_not_there_is_missed(monkeypatch):
     """The check can fail: a resting head that is said to be the one is not found."""
     planted = build("decoys")
-    wrong = {**planted.known, Head(0, 5): Known(role="invented", reading=ON_EDGE)}
+    wrong = {**planted.known, Head(0, 5): Known(role="invented", verdict=CONSISTENT)}
     monkeypatch.setattr(module, "build", lambda name: replace(planted, known=wrong))
     table = recovery(["decoys"], n_seeds=2)
     assert set(table.loc[~table["agrees"], "role"]) == {"invented"}
