@@ -37,8 +37,8 @@ def validate(names: Sequence[str] = NAMES) -> pd.DataFrame:
 
     One row a model, head and quantity: `model`, `head`, `role`, `quantity` (as in `Known`),
     `expected`, `measured`, and whether it `agrees`, within the model's tolerance. Expected and
-    measured are numbers, or words for the quantities `verdict` and `subtype`. On the way the engine is
-    compared with TransformerLens's plain loop, on every head.
+    measured are numbers, or words for the quantities `verdict` and `subtype`. On the way the engine
+    is compared with TransformerLens's plain loop, on every head.
 
     Raises:
         ArithmeticError: the engine and the plain loop disagree.
