@@ -45,7 +45,7 @@ def of_attending(verdicts: pd.DataFrame) -> str:
     attentive = attending(verdicts)
     counts = attentive["verdict"].value_counts()
     parts = [
-        f"{counts[verdict]} {forms[counts[verdict] > 1]}"
+        f"{counts[verdict]} {forms[int(counts[verdict] > 1)]}"
         for verdict, forms in _OF_ATTENDING.items()
         if verdict in counts
     ]
@@ -62,9 +62,10 @@ def missed(verdicts: pd.DataFrame) -> str:
         return f"{counted(len(causal), 'head')} {verb}, and attention misses none of them."
     kinds = silent["subtype"].replace("", pd.NA).dropna().str.split().str[0].value_counts()
     told = listed([f"{n} {kind}" for kind, n in kinds.items()])
+    do, kind = "does" if len(silent) == 1 else "do", f" ({told})" if told else ""
     return (
         f"{counted(len(causal), 'head')} {verb}; attention misses {len(silent)} of them, which "
-        f"{'does' if len(silent) == 1 else 'do'} not attend to the source{f' ({told})' if told else ''}: {_some(silent['label'])}."
+        f"{do} not attend to the source{kind}: {_some(silent['label'])}."
     )
 
 

@@ -23,6 +23,7 @@ from interp.report import (
     tables,
     words,
 )
+from interp.report.in_short import in_short
 from interp.report.methods import SCOPE_OF_CLAIMS, methods
 from interp.report.spelling import listed, visible
 from interp.report.tidy import (
@@ -106,6 +107,7 @@ def write_index(runs: dict[str, Run], folder: Path) -> None:
         {
             "name": name,
             "answer": words.answer(run),
+            "in_short": in_short(run),
             "plate": _heatmaps(run) if _is_ranked(run) else None,
         }
         for name, run in runs.items()

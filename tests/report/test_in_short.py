@@ -17,8 +17,8 @@ def test_heads_that_attend_are_counted_by_what_becomes_of_them():
 
 def test_what_attention_misses_is_named_with_its_kinds():
     assert in_short.missed(FOUR.assign(subtype=["", "relay", "", ""])) == (
-        "2 heads matter; attention misses 1 of them, which does not attend to the source (1 relay): "
-        "L1H0."
+        "2 heads matter; attention misses 1 of them, which does not attend to the source "
+        "(1 relay): L1H0."
     )
     assert in_short.missed(FOUR[FOUR["verdict"] != SILENT]) == (
         "1 head matters, and attention misses none of them."
