@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -26,7 +27,7 @@ N_EXAMPLES = 2
 _AROUND = 4
 """Tokens shown on either side of a marked one, where a text is long."""
 
-MARKS = "S source, D distractor, Q query; tokens are divided by |"
+MARKS = "S source, D distractor, Q query, C what the counterfactual changes; tokens divided by |"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ class Description:
 
     Attributes:
         counts: one row a template or relation: `template, n_items, n_pairs`, and the most tokens,
-            `n_tokens`.
+            `n_tokens`, those of the prefix too.
         dropped: one row for each thing that was not read: `place, reason`.
         examples: `template, item_id, tokens` (see `MARKS`), `answer`, `foil`.
         balance, heuristics: see `interp.tasks`.
@@ -91,7 +92,17 @@ def dropped_lines(dropped: pd.DataFrame) -> Iterator[str]:
 
 
 def _printed(table: pd.DataFrame) -> str:
-    return str(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+    """A table to three decimals. What is not known is a dash, and no p-value is 0."""
+    p_values = {
+        name: table[name].map(lambda p: "–" if isnan(p) else "<.001" if p < 0.001 else f"{p:.3f}")
+        for name in table.columns
+        if name == "p_value"
+    }
+    return str(
+        table.assign(**p_values).to_string(
+            index=False, float_format=lambda value: f"{value:.3f}", na_rep="–"
+        )
+    )
 
 
 def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Description:
@@ -107,7 +118,7 @@ def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Des
     pairs = [item for item in items if isinstance(item, Item)]
     read = _as_read(model, pairs) if pairs else items
     found = Description(
-        counts=_counts(items, model.tokenizer),
+        counts=_counts(items, model),
         dropped=reading.dropped,
         examples=_examples(read, model),
     )
@@ -162,12 +173,13 @@ def _text(item: Item | ScoringItem) -> str:
     return item.clean_text if isinstance(item, Item) else item.text
 
 
-def _counts(items: Sequence[Item | ScoringItem], tokenizer: Any) -> pd.DataFrame:
+def _counts(items: Sequence[Item | ScoringItem], model: Model) -> pd.DataFrame:
+    n_around = len(model.prefix.before) + len(model.prefix.after)
     rows = pd.DataFrame(
         {
             "template": [_template(item) for item in items],
             "pair": [item.pair_id if isinstance(item, Item) else None for item in items],
-            "n_tokens": [len(text_ids(_text(item), tokenizer)) for item in items],
+            "n_tokens": [n_around + len(text_ids(_text(item), model.tokenizer)) for item in items],
         }
     )
     by_template = rows.groupby("template", sort=True)
@@ -226,6 +238,8 @@ def marked_tokens(item: Item | ScoringItem, model: Model) -> str:
         mark([item.query], "Q")
     else:
         marks[len(ids) - 1] = marks.get(len(ids) - 1, "") + "Q"
+    for place in _changed(ids, item, tokenizer):
+        marks[place] = "C" + marks.get(place, "")
     before, after = model.prefix.before, model.prefix.after
     pieces = [_readable([token], tokenizer) for token in before]
     hidden = 0
@@ -241,6 +255,16 @@ def marked_tokens(item: Item | ScoringItem, model: Model) -> str:
     if hidden:
         pieces.append(f"… {counted(hidden, 'token')} …")
     return "|".join([*pieces, *(_readable([token], tokenizer) for token in after)])
+
+
+def _changed(ids: Sequence[int], item: Item | ScoringItem, tokenizer: Any) -> list[int]:
+    """Where the counterfactual has another token; nowhere in natural text."""
+    if not isinstance(item, Item):
+        return []
+    there = text_ids(item.corrupt_text, tokenizer)
+    if len(there) != len(ids):
+        return []
+    return [place for place, pair in enumerate(zip(ids, there, strict=True)) if len({*pair}) > 1]
 
 
 def _readable(ids: Sequence[int], tokenizer: Any) -> str:

@@ -144,7 +144,7 @@ def measure(
             )  # fmt: skip
             tables |= found_leagues.tables | _sweep(tables["verdicts"], settings.thresholds, even)
             how["leagues"] = found_leagues.how
-            tables["controls"] = _controls(model, batches, scores)
+            tables["controls"] = _controls(model, batches, scores, settings.seed)
         if not why_no_repeats(model):
             tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check)
@@ -190,13 +190,15 @@ def _sweep(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> dict[s
     return {"threshold_sweep": swept}
 
 
-def _controls(model: Model, batches: Sequence[Batch], scores: pd.DataFrame) -> pd.DataFrame:
+def _controls(
+    model: Model, batches: Sequence[Batch], scores: pd.DataFrame, seed: int
+) -> pd.DataFrame:
     """The controls of those measures that are defined on every item; none of a single pair."""
     if len({item.pair_id for batch in batches for item in batch.items}) < LEAST_PAIRS:
         return pd.DataFrame()
     is_whole = scores.groupby("measure")["valid"].all()
     measures = [each for each in (RAW, SINK_CORRECTED, CAS) if is_whole[each.name]]
-    return controls(model, batches, measures, n_seeds=N_RANDOM)
+    return controls(model, batches, measures, n_seeds=N_RANDOM, seed=seed)
 
 
 def tiers(batches: Sequence[Batch]) -> list[Scope]:

@@ -60,14 +60,13 @@ def text_ids(text: str, tokenizer: Any) -> list[int]:
     Raises:
         ValueError: the text begins with a special token, which is for the prefix to add.
     """
-    ids = list(_cut(text, tokenizer)[0])
-    _refuse_special(ids, tokenizer)
-    return ids
+    return list(_cut(text, tokenizer)[0])
 
 
 @lru_cache(maxsize=64)  # the checks of an item ask for the same few texts again and again
 def _cut(text: str, tokenizer: Any) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
     encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    _refuse_special(encoded["input_ids"], tokenizer)
     return tuple(encoded["input_ids"]), tuple(encoded["offset_mapping"])
 
 

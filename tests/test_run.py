@@ -1,6 +1,5 @@
 """The whole flow on the real model, with few pairs."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -54,7 +53,7 @@ def test_scores_stand_beside_what_they_must_beat(finished):
     )
     cas = controls["cas"]
     assert cas["measured"] > 0.3
-    assert np.isnan(cas["label swap"])
+    assert 0 < cas["label swap"] <= cas["label swap, best head"] < cas["measured"]
     assert controls.loc["label swap", "raw"] < 0.2
     assert abs(cas["even"]) < 1e-6
     assert cas["random init"] < 0.05

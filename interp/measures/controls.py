@@ -16,10 +16,12 @@ from interp.measures.relations import CAS, RAW, SINK_CORRECTED
 from interp.models.model import Model
 from interp.models.random_init import random_init
 from interp.models.record import Record, record
+from interp.stats import flip_null
 
 CONTROLS = (
     "measured",
     "label swap",
+    "label swap, best head",
     "even",
     "fixed offset",
     "random init",
@@ -76,16 +78,24 @@ def offset_level(batches: Sequence[Batch], chooses: Bool[np.ndarray, " item"]) -
 
 
 def controls(
-    model: Model, batches: Sequence[Batch], measures: Sequence[Measure], *, n_seeds: int
+    model: Model,
+    batches: Sequence[Batch],
+    measures: Sequence[Measure],
+    *,
+    n_seeds: int,
+    seed: int,
 ) -> pd.DataFrame:
     """The best head by each measure, and what it must beat; a row a measure and control.
 
     Columns: `measure`, `control` (see `CONTROLS`), `head`, `value`. The head is chosen on every
     second pair and its mean taken on the others. `value` is in the unit of the measure; `head` says
     whose it is, where it is a head's. `even` is what attention spread over all visible keys gives
-    the same head. `label swap` is NaN for CAS: exchanging the two slots turns its sign, whatever
-    the head does. `fixed offset` is for shares of attention, and NaN for other measures. A random
-    model has its own best head chosen likewise, and the value is the mean over `n_seeds`.
+    the same head, `label swap` what source and distractors exchanged give it. CAS, whose sign an
+    exchange turns whatever the head does, has sign flips for a label swap: the level that the head
+    passes by chance, and in `label swap, best head` the one that the best of all heads passes (see
+    `flip_null`; `seed` is of the flips); NaN where the items counted share a cluster. `fixed
+    offset` is for shares of attention, and NaN for other measures. A random model has its own best
+    head chosen likewise, and the value is the mean over `n_seeds`.
 
     Raises:
         ValueError: fewer than two pairs.
@@ -101,17 +111,21 @@ def controls(
         scores = _scores(records, measure)
         head = _best(scores, chooses)
         is_share = measure in (RAW, SINK_CORRECTED)
+        if measure is CAS:
+            swap, swap_of_best = _flipped(scores, head, batches, chooses, seed)
+        else:
+            swap = _mean(_scores([swapped(each) for each in records], measure), head, chooses)
+            swap_of_best = float("nan")
         values = (
             _mean(scores, head, chooses),
-            float("nan")
-            if measure is CAS
-            else _mean(_scores([swapped(each) for each in records], measure), head, chooses),
+            swap,
+            swap_of_best,
             _mean(_scores([even(each) for each in records], measure), head, chooses),
             offset if is_share else float("nan"),
             random[number],
             kept[number],
         )
-        heads = [head.label] * 3 + [""] * 3
+        heads = [head.label, head.label, "", head.label, "", "", ""]
         tables.append(
             pd.DataFrame(
                 {"measure": measure.name, "control": CONTROLS, "head": heads, "value": values}
@@ -137,6 +151,24 @@ def _random(
         values.append([_mean(scores, _best(scores, chooses), chooses) for scores in by_measure])
     means: Float[np.ndarray, " measure"] = np.mean(values, axis=0)
     return means
+
+
+def _flipped(
+    scores: Float[np.ndarray, "item layer head"],
+    head: Head,
+    batches: Sequence[Batch],
+    chooses: Bool[np.ndarray, " item"],
+    seed: int,
+) -> tuple[float, float]:
+    """What chance gives a head, and the best of all heads, on the items that are counted."""
+    of_items = [item.clusters for batch in batches for item in batch.items]
+    counted = [labels for labels, is_out in zip(of_items, chooses, strict=True) if not is_out]
+    ways = [np.array(labels) for labels in zip(*counted, strict=True)]
+    spread = [way for way in ways if len(np.unique(way)) > 1]
+    if not spread:
+        return float("nan"), float("nan")
+    null = flip_null(scores[~chooses], spread, seed=seed)
+    return float(null.own[head.layer, head.head]), null.largest
 
 
 def _scores(records: Sequence[Record], measure: Measure) -> Float[np.ndarray, "item layer head"]:

@@ -22,6 +22,7 @@ _BATTERY = {
 _CONTROLS = {
     "measured": "it scores",
     "label swap": "labels swapped",
+    "label swap, best head": "swapped, best head",
     "even": "even attention",
     "fixed offset": "best fixed offset",
     "random init": "untrained model",

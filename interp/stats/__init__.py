@@ -10,12 +10,14 @@ from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_no
 from interp.stats.equivalence import Equivalence, equivalence, false_discovery
 from interp.stats.intervals import Interval, mean_interval, ratio_interval
 from interp.stats.multiplicity import MaxT, adjusted_p, max_t
+from interp.stats.sign_flips import FlipNull, flip_null
 
 __all__ = [
     "MIN_CLUSTERS",
     "Clusters",
     "Correlation",
     "Equivalence",
+    "FlipNull",
     "Gate",
     "Interval",
     "MaxT",
@@ -23,6 +25,7 @@ __all__ = [
     "adjusted_p",
     "equivalence",
     "false_discovery",
+    "flip_null",
     "gate",
     "max_t",
     "mean_interval",

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from interp.stats.clusters import Clusters, Codes, cluster_codes, require_finite
+from interp.stats.sign_flips import require_flips, sign_patterns
 
 _CHUNK_NUMBERS = 1_000_000  # 8 MB of float64 in the largest intermediate array
 
@@ -73,8 +74,7 @@ def max_t(
     inference with multiway clustering; we take the larger p of both ways.
     """
     require_finite(values, "values")
-    if n_flips < 1:
-        raise ValueError(f"n_flips must be at least 1, got {n_flips}; 9999 is usual.")
+    require_flips(n_flips)
     flat = values.reshape(len(values), -1).astype(np.float64)
     ways = cluster_codes(clusters)
     rng = np.random.default_rng(seed)
@@ -98,7 +98,7 @@ def _test_of_way(
     rng: np.random.Generator,
 ) -> MaxT:
     sums, counts = _cells(values, way, others)
-    flips = _flips(len(counts), n_flips, rng)
+    flips = sign_patterns(len(counts), n_flips, rng)
     rows = max(1, _CHUNK_NUMBERS // sums[0].size)
     chunks = (flips[start : start + rows] for start in range(0, len(flips), rows))
     largest = np.concatenate([np.abs(_t(chunk, sums, counts)).max(axis=1) for chunk in chunks])
@@ -107,18 +107,6 @@ def _test_of_way(
     n_total = len(flips) + 1
     n_reaching = n_total - np.searchsorted(np.sort(largest), just_below)
     return MaxT(statistic=observed, p_value=n_reaching / n_total, smallest_p=1 / n_total)
-
-
-def _flips(
-    n_clusters: int, n_flips: int, rng: np.random.Generator
-) -> Float[np.ndarray, "flip cluster"]:
-    """Patterns of signs, the first sign always +; all but the identity, or a random sample."""
-    n_patterns = 2 ** (n_clusters - 1)
-    if n_patterns - 1 <= n_flips:
-        bits = np.arange(1, n_patterns)[:, None] >> np.arange(n_clusters - 1) & 1
-    else:
-        bits = rng.integers(2, size=(n_flips, n_clusters - 1))
-    return np.insert(1.0 - 2.0 * bits, 0, 1.0, axis=1)
 
 
 def _cells(

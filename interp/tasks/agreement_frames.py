@@ -27,6 +27,9 @@ _FAMILIES = {
     "coord_vp": FLIPPED,
     "sent_comp": UNFLIPPED,
     "coord_np": _JOINED,
+    "dist-4": ALONE,
+    "dist-8": ALONE,
+    "dist-16": ALONE,
 }
 _NUMBERS = ("singular", "plural")
 

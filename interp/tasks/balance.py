@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.stats import chi2_contingency
 
-from interp.items import Corruption, Item
+from interp.items import Corruption, Item, Span
 from interp.tokens import continuation, text_tokens
 
 MIN_PAIRS = 64
@@ -143,27 +143,54 @@ def _slot(items: Sequence[Item]) -> Iterator[Finding]:
         yield Finding("slot", "", "answer by source_slot", p_value, _P, p_value >= _P)
 
 
+class _Counted(NamedTuple):
+    """An item in tokens: ranks of its answers, its length, and where source and distractor begin.
+
+    Positions are None where there is no such span.
+    """
+
+    answer: int
+    foil: int
+    length: int
+    source: int | None
+    distractor: int | None
+
+
 def _distances(items: Sequence[Item], tokenizer: Any) -> Iterator[Finding]:
     """The rules that compare two means."""
-    answers = [_rank(item, item.answer_text, tokenizer) for item in items]
-    foils = [_rank(item, item.foil_text, tokenizer) for item in items]
+    counted = [_counted(item, tokenizer) for item in items]
+    answers, foils = zip(*((each.answer, each.foil) for each in counted), strict=True)
     yield _two("rank", "answers against foils", answers, foils)
 
-    flips = [item for item in items if item.corruption is Corruption.ROLE_FLIP]
-    sources = [_first(item, item.source, tokenizer) for item in flips if item.distractors]
-    others = [_first(item, item.distractors, tokenizer) for item in flips if item.distractors]
-    if sources:
-        yield _two("place", "sources against distractors", sources, others)
+    places = [
+        (each.source, each.distractor)
+        for item, each in zip(items, counted, strict=True)
+        if item.corruption is Corruption.ROLE_FLIP and each.distractor is not None
+    ]
+    if places:
+        yield _two("place", "sources against distractors", *zip(*places, strict=True))
 
     closed = _closed(items)
     is_first = np.array([item.answer_text < item.foil_text for item in closed], bool)
-    lengths = np.array([len(text_tokens(item.clean_text, tokenizer)[0]) for item in closed])
+    by_item = dict(zip(map(id, items), counted, strict=True))
+    of_closed = [by_item[id(item)] for item in closed]
+    lengths = np.array([each.length for each in of_closed])
     numbers = {"length": lengths}
-    if all(item.source for item in closed):
-        numbers["position"] = np.array([_first(item, item.source, tokenizer) for item in closed])
+    if all(each.source is not None for each in of_closed):
+        numbers["position"] = np.array([each.source for each in of_closed])
         numbers["distance"] = lengths - numbers["position"]
     for rule, values in numbers.items() if closed else ():
         yield _two(rule, "one answer against the other", values[is_first], values[~is_first])
+
+
+def _counted(item: Item, tokenizer: Any) -> _Counted:
+    return _Counted(
+        answer=_rank(item, item.answer_text, tokenizer),
+        foil=_rank(item, item.foil_text, tokenizer),
+        length=len(text_tokens(item.clean_text, tokenizer)[0]),
+        source=_first(item, item.source, tokenizer),
+        distractor=_first(item, item.distractors, tokenizer),
+    )
 
 
 def _closed(items: Sequence[Item]) -> list[Item]:
@@ -181,7 +208,9 @@ def _rank(item: Item, word: str, tokenizer: Any) -> int:
     return ids[-1] if ids else text_tokens(word, tokenizer)[0][0]
 
 
-def _first(item: Item, spans: Iterable[Any], tokenizer: Any) -> int:
+def _first(item: Item, spans: Sequence[Span], tokenizer: Any) -> int | None:
+    if not spans:
+        return None
     start = min(span.start for span in spans)
     return len(text_tokens(item.clean_text[:start].rstrip(), tokenizer)[0])
 

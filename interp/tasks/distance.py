@@ -51,13 +51,33 @@ class FarWording(Record):
 
 
 class Side(NamedTuple):
-    """One of the two prompts of a pair: the word in each slot, and which slots matter."""
+    """One of the two prompts of a pair: the word in each slot, and which slots matter.
+
+    Attributes:
+        stranger: the slot whose word is not one of the design, and so not counted with its lexemes.
+    """
 
     words: Mapping[str, str]
     source: str
     distractors: tuple[str, ...]
     answer: str
     labels: dict[str, str]
+    stranger: str | None = None
+
+    def removal(self, slot: str, word: str, *, foil: str) -> tuple["Side", "Side"]:
+        """This prompt, and the same with a word in the slot that tells nothing.
+
+        Neither answer is right there, and `foil` is that prompt's answer. Its labels are those of
+        this one, `decider` apart.
+        """
+        present = self._replace(labels=self.labels | {"decider": "present"})
+        absent = self._replace(
+            words={**self.words, slot: word},
+            answer=foil,
+            labels=self.labels | {"decider": "absent"},
+            stranger=slot,
+        )
+        return present, absent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +89,8 @@ class FarPair:
         nearest: the slot of the head from which the distance is counted: of those that can hold
             the source, the last.
         stream: names the filler between source and query; pairs with the same share it.
-        relations: by name, a slot of the tail from which attention also belongs at the source.
+        relations: by name, a slot of the tail from which attention also belongs at the source,
+            unless a stranger is in it.
     """
 
     pair_id: str
@@ -190,6 +211,9 @@ def _prompt(pair: FarPair, side: Side, other: Side, before: str, between: str) -
         relations=tuple(
             Relation(name, moved(in_tail[slot], behind)[-1], source)
             for name, slot in pair.relations.items()
+            if slot != side.stranger
         ),
-        lexemes={slot: word for slot, word in side.words.items() if slot not in _CLOSED},
+        lexemes={
+            slot: word for slot, word in side.words.items() if slot not in (*_CLOSED, side.stranger)
+        },
     )

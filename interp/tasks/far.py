@@ -28,16 +28,18 @@ Kind = Literal[
     "far_coreference",
     "sentence_end",
 ]
-KINDS: dict[Kind, Corruption] = {
-    "repeat": Corruption.ROLE_FLIP,
-    "induction_gap": Corruption.ROLE_FLIP,
-    "recall": Corruption.ROLE_FLIP,
-    "needle": Corruption.ROLE_FLIP,
-    "far_coreference": Corruption.ROLE_FLIP,
-    "far_agreement": Corruption.FEATURE_FLIP,
-    "sentence_end": Corruption.FEATURE_FLIP,
+_ROLE = (Corruption.ROLE_FLIP, Corruption.REMOVAL)
+_FEATURE = (Corruption.FEATURE_FLIP, Corruption.REMOVAL)
+KINDS: dict[Kind, tuple[Corruption, ...]] = {
+    "repeat": _ROLE,
+    "induction_gap": _ROLE,
+    "recall": _ROLE,
+    "needle": _ROLE,
+    "far_coreference": _ROLE,
+    "far_agreement": _FEATURE,
+    "sentence_end": _FEATURE,
 }
-"""What the families are, and how their counterfactuals differ."""
+"""What the families are, and how their counterfactuals differ; the first is the default."""
 
 
 class _Data(Record):
@@ -71,7 +73,7 @@ def _generate(
     filler = filler_of(pool, tokenizer)
     return [
         item
-        for pair in _pairs(kind, data, tokenizer, n_pairs, seed)
+        for pair in _pairs(kind, data, tokenizer, n_pairs, seed, corruption)
         for item in at_distance(
             pair, distance, mode, filler, corruption=corruption, front=f"{seed}.front"
         )
@@ -81,23 +83,26 @@ def _generate(
 _LISTS = ("repeat", "induction_gap", "recall", "needle")
 
 
-def _pairs(kind: Kind, data: _Data, tokenizer: Any, n_pairs: int, seed: int) -> list[FarPair]:
+def _pairs(
+    kind: Kind, data: _Data, tokenizer: Any, n_pairs: int, seed: int, corruption: Corruption
+) -> list[FarPair]:
+    asked = tokenizer, n_pairs, seed, corruption
     match kind:
         case "far_agreement":
-            return agreement_pairs(data.far_agreement, tokenizer, n_pairs, seed)
+            return agreement_pairs(data.far_agreement, *asked)
         case "far_coreference":
-            return coreference_pairs(data.far_coreference, tokenizer, n_pairs, seed)
+            return coreference_pairs(data.far_coreference, *asked)
         case "sentence_end":
-            return end_pairs(data.sentence_end, tokenizer, n_pairs, seed)
+            return end_pairs(data.sentence_end, *asked)
         case _:
-            return list_pairs(kind, getattr(data, kind), data.words, tokenizer, n_pairs, seed)
+            return list_pairs(kind, getattr(data, kind), data.words, *asked)
 
 
 FAMILIES = tuple(
     Family(
         name=far_name(kind, distance, mode),
-        corruptions=(corruption,),
+        corruptions=corruptions,
         generate=partial(_generate, kind, distance, mode),
     )
-    for (kind, corruption), distance, mode in product(KINDS.items(), DISTANCES, Mode)
+    for (kind, corruptions), distance, mode in product(KINDS.items(), DISTANCES, Mode)
 )

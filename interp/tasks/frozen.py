@@ -1,7 +1,7 @@
 """Frozen sets: small ones as files, large ones by the hash of what their file would hold."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,9 +9,16 @@ import pandas as pd
 
 from interp.items import Corruption
 from interp.tasks import build, families
+from interp.tasks.distance import DISTANCES, Mode, most_pairs
+from interp.tasks.far import KINDS, far_name
 from interp.tasks.jsonl import pair_lines
 
-PHENOMENA = ("agreement", "coreference")
+SMALL_DISTANCE, LARGE_DISTANCE = 16, 256
+"""Long-range families have small sets at the one, and larger ones up to the other.
+
+Farther away, texts of a pair are the same words with more filler between.
+"""
+
 SEED = 0
 N_PAIRS = 32
 N_LARGE = 512
@@ -33,21 +40,34 @@ class FrozenSet(NamedTuple):
 
 
 def small_sets() -> Iterator[FrozenSet]:
-    """A set for each corruption of each family; the mixes have none."""
-    for phenomenon in PHENOMENA:
-        for family in families(phenomenon):
-            if family.name != phenomenon:
-                for corruption in family.corruptions:
-                    yield FrozenSet(family.name, corruption, N_PAIRS)
+    """A set for each corruption of each short family, and of each long-range kind."""
+    yield from _sets(family.name for family in families() if family.name.count("/") == 1)
+    yield from _sets(far_name(kind, SMALL_DISTANCE, Mode.FIXED_SOURCE) for kind in KINDS)
 
 
 def large_sets() -> Iterator[FrozenSet]:
-    """A set for the first corruption of each family."""
-    seen: set[str] = set()
-    for small in small_sets():
-        if small.family not in seen:
-            seen.add(small.family)
-            yield small._replace(n_pairs=N_LARGE)
+    """A set for each corruption of each short family, and of each long-range kind at distances.
+
+    At a distance it is as large as one run takes: the source is fixed, and once the query.
+    """
+    short = (family.name for family in families() if family.name.count("/") == 1)
+    far = [
+        far_name(kind, distance, Mode.FIXED_SOURCE)
+        for kind in KINDS
+        for distance in DISTANCES
+        if distance <= LARGE_DISTANCE
+    ]
+    fixed = [far_name(kind, LARGE_DISTANCE, Mode.FIXED_QUERY) for kind in KINDS]
+    for frozen in _sets((*short, *far, *fixed)):
+        yield frozen._replace(n_pairs=min(N_LARGE, most_pairs(frozen.family)))
+
+
+def _sets(names: Iterable[str]) -> Iterator[FrozenSet]:
+    """Families by their corruptions. The mixes are not in halves, and have no sets."""
+    by_name = {family.name: family for family in families()}
+    for name in names:
+        for corruption in by_name[name].corruptions:
+            yield FrozenSet(name, corruption, N_PAIRS)
 
 
 def content(frozen: FrozenSet, tokenizer: Any) -> str:

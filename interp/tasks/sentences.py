@@ -11,7 +11,7 @@ _SUBJECTS = ("he", "she", "it", "they")
 _OBJECTS = ("him", "her", "his", "its", "them", "their")
 _REFLEXIVES = ("himself", "herself", "itself", "themselves")
 _PRONOUNS = (*_SUBJECTS, *_OBJECTS, *_REFLEXIVES)
-_AFTER_VERB = " the best."
+_AFTER_VERB = " the same."  # of all the verbs, "go the same" alone is a little odd
 _AFTER_SUBJECT = " knew."
 
 
@@ -33,11 +33,14 @@ def masked(items: Sequence[Item], tokenizer: Any) -> list[Item]:
 
 
 def read_at(items: Sequence[Item]) -> list[Item]:
-    """The items read at a pronoun or a verb that stands in the text.
+    """The items read at a word that stands in the text, such as a pronoun or a verb.
 
     The query is the pronoun that decides, where the item declares an edge from it to its
-    antecedent, or the two texts differ in one. Elsewhere it is the answer, put in its place in a
-    whole sentence, and in the counterfactual the answer that is right there.
+    antecedent, or the two texts differ in one. Where the answer would repeat a word of the slots,
+    and so be like it whatever the sentence says, the query is the word behind the slots that
+    decides, such as the one asked for in a list, or if that stands elsewhere the last word. In all
+    other items it is the answer, put in its place in a whole sentence, and in the counterfactual
+    the answer that is right there.
 
     Raises:
         ValueError: an item already has a query.
@@ -45,13 +48,27 @@ def read_at(items: Sequence[Item]) -> list[Item]:
     answers = {(item.pair_id, item.clean_text): item.answer_text for item in items}
     read = []
     for item in items:
-        pronoun = None if item.query is not None else _pronoun(item)
-        if pronoun is None:
+        query = None if item.query is not None else _in_text(item)
+        if query is None:
             there = answers.get((item.pair_id, item.corrupt_text), item.foil_text)
             read.append(_completed(item, item.answer_text, there))
         else:
-            read.append(replace(item, query=pronoun))
+            read.append(replace(item, query=query))
     return read
+
+
+def _in_text(item: Item) -> Span | None:
+    """Where an item is read without its answer, if it can be."""
+    pronoun = _pronoun(item)
+    slots = {item.clean_text[slice(*span)] for span in (*item.source, *item.distractors)}
+    if pronoun is not None or item.answer_text.strip() not in slots:
+        return pronoun
+    behind = max(span.end for span in (*item.source, *item.distractors))
+    words = list(re.finditer(r"\w+", item.clean_text))
+    decides = _changed(item)
+    if decides is None or decides[0].start() < behind:
+        return Span(*words[-1].span())
+    return Span(*decides[0].span())
 
 
 def _completed(item: Item, here: str, there: str) -> Item:
@@ -87,11 +104,14 @@ def _pronoun(item: Item) -> Span | None:
         word = item.clean_text[slice(*relation.query)]
         if word.lower() in _PRONOUNS:
             return relation.query
-    words, others = (
-        list(re.finditer(r"\w+", text)) for text in (item.clean_text, item.corrupt_text)
-    )
-    for here, there in zip(words, others, strict=False):
-        if here[0] != there[0]:
-            are_pronouns = {here[0].lower(), there[0].lower()} <= {*_PRONOUNS}
-            return Span(*here.span()) if are_pronouns else None
-    return None
+    decides = _changed(item)
+    if decides is None or not {word[0].lower() for word in decides} <= {*_PRONOUNS}:
+        return None
+    return Span(*decides[0].span())
+
+
+def _changed(item: Item) -> tuple[re.Match[str], re.Match[str]] | None:
+    """The first word in which the two texts differ, as it stands in each."""
+    here, there = (re.finditer(r"\w+", text) for text in (item.clean_text, item.corrupt_text))
+    pairs = zip(here, there, strict=False)
+    return next((pair for pair in pairs if pair[0][0] != pair[1][0]), None)

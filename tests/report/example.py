@@ -209,16 +209,21 @@ def _verdicts(n_layers: int, n_heads: int) -> pd.DataFrame:
 
 def _controls() -> pd.DataFrame:
     names = (
-        "measured", "label swap", "even", "fixed offset", "random init",
+        "measured", "label swap", "label swap, best head", "even", "fixed offset", "random init",
         "random init, embeddings kept",
     )  # fmt: skip
     values = {
-        "raw": (0.71, 0.05, 0.2, 0.5, 0.22, 0.25),
-        "cas": (0.6, np.nan, 0.0, np.nan, 0.01, 0.02),
+        "raw": (0.71, 0.05, np.nan, 0.2, 0.5, 0.22, 0.25),
+        "cas": (0.6, 0.11, 0.15, 0.0, np.nan, 0.01, 0.02),
     }
     return pd.DataFrame(
         [
-            {"measure": measure, "control": name, "head": "L1H0" * (place < 3), "value": value}
+            {
+                "measure": measure,
+                "control": name,
+                "head": "L1H0" * (place in (0, 1, 3)),
+                "value": value,
+            }
             for measure, of_measure in values.items()
             for place, (name, value) in enumerate(zip(names, of_measure, strict=True))
         ]

@@ -1,6 +1,7 @@
 """Long-range families: the distance is exact, and each mode holds what it promises."""
 
 import re
+import tomllib
 from functools import cache
 from itertools import product
 
@@ -11,6 +12,7 @@ from interp.models.names import locate
 from interp.tasks import build
 from interp.tasks.distance import DISTANCES, Mode, most_pairs
 from interp.tasks.far import FAMILIES, KINDS, far_name
+from tests.tasks.conftest import DATA
 
 PARENTHESES = ("far_agreement", "sentence_end")
 
@@ -27,10 +29,13 @@ def real_tokenizer(request):
     return minilm() if request.param == "minilm" else request.getfixturevalue("smollm2").tokenizer
 
 
-def generated(name, tokenizer, n_pairs=2, seed=0):
+def generated(name, tokenizer, n_pairs=2, seed=0, corruption=None):
     """Without the checks of `build`, which have tests of their own and read each text often."""
     (family,) = (family for family in FAMILIES if family.name == name)
-    return family.generate(tokenizer, n_pairs, seed, family.corruptions[0])
+    return family.generate(tokenizer, n_pairs, seed, corruption or family.corruptions[0])
+
+
+SETS = [(kind, corruption) for kind, corruptions in KINDS.items() for corruption in corruptions]
 
 
 def places(item, tokenizer):
@@ -60,10 +65,10 @@ def test_the_query_is_exactly_as_far_as_the_name_says(kind, real_tokenizer):
     assert len(queries) == 2, "the query of a wording stays, however near the source is"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_stands_between_is_the_same_in_clean_and_corrupt(kind, smollm2):
+@pytest.mark.parametrize(("kind", "corruption"), SETS)
+def test_what_stands_between_is_the_same_in_clean_and_corrupt(kind, corruption, smollm2):
     for mode in Mode:
-        items = generated(far_name(kind, 64, mode), smollm2.tokenizer, n_pairs=4)
+        items = generated(far_name(kind, 64, mode), smollm2.tokenizer, 4, 0, corruption)
         for one, other in zip(items[0::2], items[1::2], strict=True):
             words, others = (item.clean_text.split(" ") for item in (one, other))
             changed = [
@@ -72,7 +77,8 @@ def test_what_stands_between_is_the_same_in_clean_and_corrupt(kind, smollm2):
                 if len({*pair}) > 1
             ]
             assert len(changed) == 1
-            assert one.lexemes.keys() == other.lexemes.keys()
+            if corruption is not Corruption.REMOVAL:
+                assert one.lexemes.keys() == other.lexemes.keys()
 
 
 def test_filler_names_nobody_and_nothing_that_is_tested(smollm2):
@@ -92,23 +98,70 @@ def test_filler_names_nobody_and_nothing_that_is_tested(smollm2):
             assert len(between) > 10
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_sixty_four_pairs_are_balanced_and_in_halves(kind, smollm2):
+@pytest.mark.parametrize(("kind", "corruption"), SETS)
+def test_sixty_four_pairs_are_balanced_and_in_halves(kind, corruption, smollm2):
     """`build` holds them to every rule of the balance; a pair has its words at every distance."""
-    items = build(far_name(kind, 16, Mode.FIXED_SOURCE), smollm2.tokenizer, n_pairs=64, seed=0)
+    near, far = (far_name(kind, distance, Mode.FIXED_SOURCE) for distance in (16, 32))
+    items = build(near, smollm2.tokenizer, n_pairs=64, seed=0, corruption=corruption)
     for split in ("discovery", "confirmation"):
         of_split = [item for item in items if item.split == split]
         assert len(of_split) == 64
         assert len({item.template_id for item in of_split}) == 2
         for side in range(len(items[0].clusters)):
             assert len({item.clusters[side] for item in of_split}) >= 16
-    farther = generated(far_name(kind, 32, Mode.FIXED_SOURCE), smollm2.tokenizer, n_pairs=8)
+    farther = generated(far, smollm2.tokenizer, 8, 0, corruption)
     for item, other in zip(items, farther, strict=False):
         assert (item.item_id, item.lexemes, item.answer_text) == (
             other.item_id,
             other.lexemes,
             other.answer_text,
         )
+
+
+def words_at(item, spans):
+    return [item.clean_text[slice(*span)] for span in spans]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_removal_takes_away_what_decides_and_nothing_else(kind, real_tokenizer):
+    """One token gives way to a stranger; both sides have the same two answers, exchanged."""
+    name = far_name(kind, 16, Mode.FIXED_SOURCE)
+    items = build(name, real_tokenizer, n_pairs=32, seed=0, corruption=Corruption.REMOVAL)
+    for here, gone in zip(items[0::2], items[1::2], strict=True):
+        ids = (
+            real_tokenizer(item.clean_text, add_special_tokens=False).input_ids
+            for item in (here, gone)
+        )
+        (stranger,) = (other for one, other in zip(*ids, strict=True) if one != other)
+        assert (here.answer_text, here.foil_text) == (gone.foil_text, gone.answer_text)
+        assert (here.source, here.distractors) == (gone.source, gone.distractors)
+        assert (here.labels["decider"], gone.labels["decider"]) == ("present", "absent")
+        assert {**here.labels, "decider": ""} == {**gone.labels, "decider": ""}
+        strange = real_tokenizer.decode([stranger]).strip()
+        assert strange.lower() not in here.clean_text.lower().split()
+        assert strange not in (here.answer_text.strip(), here.foil_text.strip())
+        if here.distractors:  # the answers stand in the text, whoever is asked for
+            found = {*words_at(gone, gone.source), *words_at(gone, gone.distractors)}
+            assert found == {here.answer_text.strip(), here.foil_text.strip()}
+        assert not gone.relations
+
+
+@pytest.mark.parametrize("kind", ["repeat", "induction_gap", "recall", "needle"])
+def test_what_is_asked_stands_in_the_list_unless_it_was_removed(kind, smollm2):
+    """The asked word is read from the tail, as the file has it."""
+    wordings = tomllib.loads((DATA / "distances.toml").read_text())[kind]["wordings"]
+    tails = {each["id"]: re.escape(each["tail"]) for each in wordings}
+    slots = set()
+    name = far_name(kind, 16, Mode.FIXED_SOURCE)
+    for item in generated(name, smollm2.tokenizer, 32, 0, Corruption.REMOVAL):
+        tail = (
+            tails[item.template_id].replace(r"\{query\}", r"(\w+)").replace(r"\{middle\}", r"\w+")
+        )
+        asked = re.search(f"{tail}$", item.clean_text)
+        before = re.findall(r"\w+", item.clean_text[: asked.start()])
+        assert (asked[1] in before) == (item.labels["decider"] == "present")
+        slots.add((item.template_id, item.labels["source_slot"]))
+    assert len(slots) == 8, "each wording asks for the nearest and for an earlier one"
 
 
 def test_hand_read(smollm2):

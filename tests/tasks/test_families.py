@@ -30,7 +30,7 @@ CLOSED = set(
         "[a-z]+",
         "the a an and at by for from had has he her his in is last my name of on one she so still "
         "that this to very was well when who with we because could not before after as they "
-        "someone their called",
+        "someone their called or not as and for",
     )
 )
 
@@ -156,6 +156,32 @@ def test_agreement_is_in_the_number_of_the_source(name, corruption, tokenizer):
             (other,) = words(item, item.distractors)
             agrees = (other in singular) == (source in singular)
             assert item.labels["match"] == ("match" if agrees else "mismatch")
+
+
+@pytest.mark.parametrize("model", ["smollm2-135m", "minilm-l6"])
+@pytest.mark.parametrize("distance", [4, 8, 16])
+def test_a_verb_is_as_far_from_its_subject_as_the_name_says(distance, model, tokenizers):
+    """In tokens from the noun to the last before the verb, and no noun or verb stands there."""
+    tokenizer = tokenizers[model]
+    inflected = {
+        form
+        for words in (*AGREEMENT["nouns"].values(), AGREEMENT["verbs"])
+        for w in words
+        for form in w
+    }
+    items = build(f"agreement/dist-{distance}", tokenizer, n_pairs=64, seed=0)
+    for item in items:
+        up_to, behind = (
+            item.clean_text[: item.source[0].end],
+            item.clean_text[item.source[0].end :],
+        )
+        n_tokens = [
+            len(tokenizer(text, add_special_tokens=False).input_ids)
+            for text in (up_to, item.clean_text)
+        ]
+        assert n_tokens[1] - n_tokens[0] == distance
+        assert not inflected & set(re.findall("[a-z]+", behind))
+    assert len({item.template_id for item in items}) == 4
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from interp.items import Prompt, Relation, Span, both_directions
+from interp.items import Corruption, Prompt, Relation, Span, both_directions
+from interp.tasks import build
 from interp.tasks.sentences import masked, read_at
 from tests.conftest import agreement_pair
 
@@ -39,8 +40,8 @@ def at(item):
 def test_a_mask_stands_for_the_answer_in_a_whole_sentence():
     items = agreement_pair("farmer", "pilots", pair_id="p")
     one, other = masked(items, WithMask)
-    assert one.clean_text == "The farmer beside the pilots [MASK] the best."
-    assert one.corrupt_text == other.clean_text == "The farmer knew the pilots [MASK] the best."
+    assert one.clean_text == "The farmer beside the pilots [MASK] the same."
+    assert one.corrupt_text == other.clean_text == "The farmer knew the pilots [MASK] the same."
     assert at(one) == at(other) == "[MASK]"
     assert (one.answer_text, one.source) == (items[0].answer_text, items[0].source)
     assert masked(pronoun_pair(), WithMask)[0].clean_text.endswith(" His name was [MASK].")
@@ -72,8 +73,8 @@ def test_a_tokenizer_without_a_mask_is_refused(tokenizer):
 def test_a_verb_is_read_in_its_place_and_each_text_has_its_own():
     items = agreement_pair("farmer", "pilots", pair_id="p")
     one, other = read_at(items)
-    assert one.clean_text == "The farmer beside the pilots is the best."
-    assert one.corrupt_text == other.clean_text == "The farmer knew the pilots are the best."
+    assert one.clean_text == "The farmer beside the pilots is the same."
+    assert one.corrupt_text == other.clean_text == "The farmer knew the pilots are the same."
     assert (at(one), at(other)) == ("is", "are")
 
 
@@ -83,3 +84,21 @@ def test_a_pronoun_of_the_text_is_read_where_it_stands(declared):
     one, other = read_at(items)
     assert (one.clean_text, one.corrupt_text) == (items[0].clean_text, items[0].corrupt_text)
     assert (at(one), at(other)) == ("His", "Her")
+
+
+def test_where_the_answer_would_repeat_its_source_the_word_asked_is_read(tokenizer):
+    """The name asked for in a list, not the value beside itself; nothing is added to the text."""
+    for item in build("long_range", tokenizer, n_pairs=8, seed=0):
+        (read,) = read_at([item])
+        asked = re.findall(r"\w+", item.clean_text)[-1]
+        assert read.clean_text == item.clean_text
+        assert read.clean_text[slice(*read.query)] == asked
+        assert read.query.start > max(span.end for span in (*item.source, *item.distractors))
+    for item in build("coreference/binding", tokenizer, n_pairs=8, seed=0):
+        (read,) = read_at([item])
+        (edge,) = item.relations  # from the thing named again
+        assert read.query == edge.query
+    name = "long_range/recall/8/fixed_source"
+    for item in build(name, tokenizer, n_pairs=4, seed=0, corruption=Corruption.REMOVAL):
+        (read,) = read_at([item])  # what is removed stands before the slots
+        assert item.clean_text.rstrip(":").endswith(read.clean_text[slice(*read.query)])
