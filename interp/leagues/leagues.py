@@ -28,7 +28,7 @@ KS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20)
 """How many heads are removed together; in small models up to half of all heads."""
 N_SCORED = 64
 """The most pairs on which measures are taken; of the discovery half first."""
-N_FLOOR = 16
+N_FLOOR = 8
 """The most pairs on which floors are measured."""
 N_HELD_OUT = {Scope.EVERYWHERE: 16, Scope.QUERY: 32, Scope.EDGE: 32}
 """The most pairs on which sets of heads are removed; everywhere costs most."""

@@ -71,12 +71,13 @@ def catalogue_values(
             if measure.name in reasons:
                 continue
             try:
-                kept.setdefault((measure.name, ""), []).append(measure.of(recorded).flatten(1))
+                values = measure.of(recorded)
             except UndefinedError as error:
                 reasons[measure.name] = str(error)
-                kept.pop((measure.name, ""), None)
+            else:
+                kept.setdefault((measure.name, ""), []).append(values.flatten(1))
         advance(len(few))
-    return Values(item_ids=item_ids, arrays=_joined(kept), reasons=reasons)
+    return Values(item_ids=item_ids, arrays=_joined(kept, reasons), reasons=reasons)
 
 
 def intervention_values(
@@ -109,11 +110,13 @@ def intervention_values(
                 kept.setdefault((ATTRIBUTION, str(tier)), []).append(values.flatten(1))
         for name, scope in scopes.items():
             try:
-                kept.setdefault((DIRECT_EFFECT, name), []).append(_direct(model, few, scope))
+                direct = _direct(model, few, scope)
             except UndefinedError as error:
                 reasons[DIRECT_EFFECT] = str(error)
+            else:
+                kept.setdefault((DIRECT_EFFECT, name), []).append(direct)
         advance(len(few))
-    return Values(item_ids=item_ids, arrays=_joined(kept), reasons=reasons)
+    return Values(item_ids=item_ids, arrays=_joined(kept, reasons), reasons=reasons)
 
 
 def few_at_once(batches: Sequence[Batch]) -> Iterator[Batch]:
@@ -159,10 +162,15 @@ def _direct(model: Model, batch: Batch, scope: Scope) -> Float[Tensor, "item hea
     table = direct_effects(model, [batch], scope=scope)
     grid = table.pivot(index="item_id", columns=["layer", "head"], values="direct")
     in_order = grid.loc[[item.item_id for item in batch.items]].sort_index(axis=1)
-    return torch.from_numpy(in_order.to_numpy())
+    return torch.tensor(in_order.to_numpy())
 
 
 def _joined(
-    kept: dict[tuple[str, str], list[Tensor]],
+    kept: dict[tuple[str, str], list[Tensor]], reasons: dict[str, str]
 ) -> dict[tuple[str, str], Float[np.ndarray, "item head"]]:
-    return {name: torch.cat(parts).double().cpu().numpy() for name, parts in kept.items()}
+    """All items of the measures that the model has."""
+    return {
+        (name, tier): torch.cat(parts).double().cpu().numpy()
+        for (name, tier), parts in kept.items()
+        if name not in reasons
+    }

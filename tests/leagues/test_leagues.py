@@ -26,7 +26,7 @@ from interp.models.record import record
 from interp.planted import build
 from interp.report.spelling import MEASURES
 
-K_MAX = 2
+K_MAX = 3
 
 
 def on_planted(name, **changes):
@@ -46,7 +46,7 @@ def decoys():
 
 
 def test_decoys_lower_what_raw_attention_captures(decoys):
-    """All five heads attend alike, one says it: raw captures all of it from its place on."""
+    """Five heads attend alike, one says it: raw captures all of it from its place on."""
     curves = decoys.tables["captured"].query("tier == 'query'").set_index(["measure", "k"])
     areas = decoys.tables["league"].query("tier == 'query'").set_index("measure")["area"]
     assert areas["dla"] == pytest.approx(1, abs=1e-3)
@@ -65,7 +65,7 @@ def test_the_causal_order_captures_all_of_itself(decoys):
     causal = curves[curves["measure"] == "causal"]
     assert causal[["share", "share_low", "share_high"]].to_numpy() == pytest.approx(1)
     assert sorted(causal["tier"].unique()) == ["edge", "everywhere", "query"]
-    assert causal["k"].max() == K_MAX  # half of the five heads
+    assert causal["k"].max() == K_MAX  # half of the six heads
     assert causal["effect"].to_numpy() == pytest.approx(2, abs=1e-3)
 
 
