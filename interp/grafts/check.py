@@ -13,8 +13,8 @@ from interp.tasks import build
 MODEL, TASK = "smollm2-135m", "agreement"
 SILENCED = ("L26H0", "L27H8")
 SHARES = (0.03, 0.05, 0.1)
-N_SEEDS, N_HOSTS = 2, 4
-N_FITTED, N_HEARD, N_TESTED = 256, 320, 64
+N_SEEDS, N_HOSTS = 2, 3
+N_FITTED, N_HEARD, N_TESTED, N_DRAWINGS = 128, 192, 32, 5
 CONFIDENCE, LEAST_P = 0.95, 0.01
 
 
@@ -26,25 +26,25 @@ def check(*, progress: Progress = silent) -> tuple[pd.DataFrame, pd.DataFrame]:
     model = load(MODEL)
     curves = []
     for seed in range(N_SEEDS):
-        n_pairs = N_FITTED + N_HEARD + N_TESTED
+        n_pairs = N_FITTED + N_HEARD + N_TESTED * N_DRAWINGS
         items = build(TASK, model.tokenizer, n_pairs=n_pairs, seed=seed)
-        each = parts(model, items, n_fitted=N_FITTED, n_tested=N_TESTED)
+        each = parts(model, items, n_fitted=N_FITTED, n_heard=N_HEARD, n_tested=N_TESTED)
         curves.append(detection(model, each, SHARES, n_hosts=N_HOSTS, seed=seed, progress=progress))
     heads = [model.head(label) for label in SILENCED]
-    return silence(model, each.tested, heads, seed=0), pd.concat(curves, ignore_index=True)
+    return silence(model, each.tested[0], heads, seed=0), pd.concat(curves, ignore_index=True)
 
 
 def summary(curve: pd.DataFrame) -> pd.DataFrame:
     """One row a planted share: what is found of it, over heads and seeds.
 
     `n` grafts (at the share 0, heads without one); the mean `effect` and the mean half width of its
-    interval, `half`; how many intervals hold what was planted (`n_holding`), how many effects are
-    significant among all heads (`n_significant`), and how many heads are found to matter without
-    attending (`n_mattering`; at the share 0, false positives).
+    interval, `half`; how many effects are significant among all heads (`n_significant`), and how
+    many heads are found to matter without attending (`n_mattering`; at the share 0, false
+    positives); in how many drawings of items, of how many, the interval holds what was planted
+    (`n_holding` of `n_drawings`).
     """
     table = curve.assign(
         half=(curve["high"] - curve["low"]) / 2,
-        holds=curve["holds"].eq(True),
         significant=curve["p"] < THRESHOLDS.alpha,
         matters=curve["reading"].isin(ACTING),
     )
@@ -52,9 +52,10 @@ def summary(curve: pd.DataFrame) -> pd.DataFrame:
         n=("head", "size"),
         effect=("effect", "mean"),
         half=("half", "mean"),
-        n_holding=("holds", "sum"),
         n_significant=("significant", "sum"),
         n_mattering=("matters", "sum"),
+        n_holding=("n_holding", "sum"),
+        n_drawings=("n_drawings", "sum"),
     )
 
 
@@ -80,9 +81,9 @@ def complaints(silenced: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
             found.append(f"{share} only {row.n_significant} are significant")
         if row.planted >= 2 * THRESHOLDS.matters and row.n_mattering < row.n:
             found.append(f"{share} only {row.n_mattering} are found to matter without attending")
-        by_chance = stats.binomtest(int(row.n_holding), int(row.n), CONFIDENCE, "less").pvalue
-        if by_chance < LEAST_P:
-            found.append(f"{share} only {row.n_holding} intervals hold it")
+        n_holding, n_drawings = int(row.n_holding), int(row.n_drawings)
+        if stats.binomtest(n_holding, n_drawings, CONFIDENCE, "less").pvalue < LEAST_P:
+            found.append(f"{share} only {n_holding} of {n_drawings} intervals hold it")
     return found
 
 
