@@ -3,6 +3,7 @@
 import json
 import sys
 
+import pandas as pd
 import pytest
 
 from interp.cli import main
@@ -85,6 +86,40 @@ def test_bad_input_is_one_sentence(interp, arguments, sentence):
     assert out == ""
     assert err.startswith(f"interp: {sentence}")
     assert len(err.strip().splitlines()) == 1
+
+
+def test_grafts_are_planted_in_no_planted_model(interp):
+    code, _, err = interp("validate", "induction", "--grafts")
+    assert code == 2
+    assert err.strip() == "interp: --grafts takes no planted models, got induction."
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_grafts_that_are_found_otherwise_are_exit_code_1(interp, monkeypatch, tmp_path, is_right):
+    """The tables of a run that took minutes are given; what is said of them is not."""
+    silenced = pd.DataFrame(
+        {"head": ["L26H0"], "effect": [0.0], "reading": ["x"], "agrees": [is_right]}
+    )
+    curve = pd.DataFrame(
+        {
+            "seed": 0, "head": "L28H3", "r_squared": 0.9, "planted": [0.0, 0.1],
+            "effect": [0.0, 0.1], "low": [0.0, 0.09], "high": [0.0, 0.11], "p": [1.0, 0.0001],
+            "reading": ["neither", "matters, does not attend"], "n_drawings": [0, 5],
+            "n_holding": [0, 5],
+        }
+    )  # fmt: skip
+    monkeypatch.setattr("interp.grafts.check", lambda progress: (silenced, curve))
+    out = tmp_path / "grafts.json"
+    code, said, _ = interp("validate", "--grafts", "--json", out)
+    assert code == (0 if is_right else 1)
+    wrong = [] if is_right else ["L26H0, silenced, is found otherwise: x, effect 0"]
+    assert [line for line in said.splitlines() if line.startswith("wrong")] == [
+        f"wrong: {sentence}" for sentence in wrong
+    ]
+    rows = json.loads(out.read_text())
+    assert rows["wrong"] == wrong
+    assert [row["planted"] for row in rows["by_share"]] == [0, 0.1]
+    assert len(rows["curve"]) == 2
 
 
 def test_an_unknown_head_names_the_nearest(interp, tiny_folder):

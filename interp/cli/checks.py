@@ -1,5 +1,6 @@
 """Commands about the toolkit itself: what loads, what agrees, what is known, how fast it is."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -48,12 +49,22 @@ def validate(
     models: Annotated[
         list[str] | None, typer.Argument(help="Planted models, such as induction; default all.")
     ] = None,
+    grafts: Annotated[
+        bool,
+        typer.Option("--grafts", help="Instead, plant in SmolLM2's own weights (10 minutes)."),
+    ] = False,
     json_file: JsonOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Models whose heads are known: every known answer against what is measured.
 
     Exits with 1 if anything is wrong.
     """
+    if grafts:
+        if models:
+            raise ValueError(f"--grafts takes no planted models, got {', '.join(models)}.")
+        _validate_grafts(json_file, quiet)
+        return
     from interp.planted import NAMES as PLANTED
     from interp.recovery import recovery
     from interp.validate import validate as validate_table
@@ -80,6 +91,24 @@ def validate(
         json_file, {"values": values.to_dict("records"), "roles": by_head.to_dict("records")}
     )
     if len(wrong_values) or len(wrong_roles):
+        raise typer.Exit(1)
+
+
+def _validate_grafts(json_file: Path | None, quiet: bool) -> None:
+    """Heads silenced in SmolLM2, and heads that gain an effect there: what is found of them."""
+    from interp.grafts import check, complaints, summary
+
+    silenced, curve = check(progress=progress_of(quiet))
+    by_share = summary(curve)
+    for table in (silenced, curve[curve["planted"] > 0], by_share):
+        print_table(table)
+    wrong = complaints(silenced, by_share)
+    for sentence in wrong:
+        typer.echo(f"wrong: {sentence}")
+    found = {"silenced": silenced, "curve": curve, "by_share": by_share}
+    rows = {name: table.to_dict("records") for name, table in found.items()}
+    write_json(json_file, rows | {"wrong": wrong})
+    if wrong:
         raise typer.Exit(1)
 
 

@@ -24,6 +24,7 @@ class Stream:
     """Where one layer's heads stand in the residual stream.
 
     Attributes:
+        projection: the module that takes all heads' z and gives what is added.
         output: what each head's z is multiplied by before it is added.
         bias: what the projection adds beside, zeros where it has no bias.
         norm_before: what stands between the stream and the attention, if anything.
@@ -33,6 +34,7 @@ class Stream:
             other part gives, such as the MLP.
     """
 
+    projection: nn.Module
     output: Float[Tensor, "head d_head d_model"]
     bias: Float[Tensor, " d_model"]
     norm_before: nn.Module | None
@@ -79,6 +81,7 @@ def _stream(
     adds_up = _adds_up(given - taken - heads, parts, given)
     is_post_norm = not adds_up and _same(taken, read)
     return Stream(
+        projection=projection,
         output=_weight(projection, z),
         bias=_bias(projection, merged),
         norm_before=_between(parts, taken, read),

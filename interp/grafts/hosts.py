@@ -1,0 +1,45 @@
+"""Heads to graft on: they neither attend nor act, and their output tells what the model does."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from interp.encode import Batch
+from interp.grafts.found import THRESHOLDS, UNINVOLVED, found
+from interp.grafts.moves import LEAST_R_SQUARED, Moves
+from interp.heads import Head
+from interp.models import Model
+
+
+def hosts(model: Model, batches: Sequence[Batch], moves: Moves, *, seed: int) -> dict[Head, float]:
+    """The heads on which a contribution can be grafted, each with its R² (see `Moves.fit`).
+
+    Their verdict is that they neither attend nor matter, and their effect at the query is within
+    what counts as none seen.
+
+    Args:
+        batches: on which heads are judged; not those on which grafts will be tested.
+    """
+    r_squared = {head: moves.fit(head).r_squared for head in model.heads}
+    telling = [head for head in model.heads if r_squared[head] >= LEAST_R_SQUARED]
+    if not telling:
+        return {}
+    table = found(model, batches, heads=telling, seed=seed)
+    is_small = table["effect_query"].abs() <= THRESHOLDS.nothing
+    able = is_small & (table["verdict"] == UNINVOLVED)
+    return {head: r_squared[head] for head in telling if able[head.label]}
+
+
+def drawn(able: Mapping[Head, float], n_heads: int, *, seed: int) -> list[Head]:
+    """Some of the heads, at random.
+
+    Raises:
+        ValueError: there are not so many.
+    """
+    if len(able) < n_heads:
+        raise ValueError(
+            f"expected {n_heads} heads that neither attend nor matter and whose output foretells "
+            f"the last residual (R² of {LEAST_R_SQUARED} or more), got {len(able)}; ask for fewer."
+        )
+    places = np.random.default_rng(seed).choice(len(able), size=n_heads, replace=False)
+    return [list(able)[place] for place in sorted(places)]
