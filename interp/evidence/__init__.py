@@ -7,6 +7,7 @@ m_corrupt. The two scales are never mixed.
 
 from interp.evidence.folds import Fold, halves, mean_folds
 from interp.evidence.idle import idle_together
+from interp.evidence.redundancy import redundancy
 from interp.evidence.removal import Removal, removal
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "halves",
     "idle_together",
     "mean_folds",
+    "redundancy",
     "removal",
 ]
