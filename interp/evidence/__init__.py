@@ -5,17 +5,33 @@ all heads so removed; resamples from a pair that turns the answer are shares of 
 m_corrupt. The two scales are never mixed.
 """
 
+from interp.evidence.content import carried_content
 from interp.evidence.folds import Fold, halves, mean_folds
 from interp.evidence.idle import idle_together
+from interp.evidence.idle_subtype import idle_subtype
+from interp.evidence.neutral import NeutralText, neutral_text
+from interp.evidence.pattern_change import pattern_change
 from interp.evidence.redundancy import redundancy
 from interp.evidence.removal import Removal, removal
+from interp.evidence.sources import where_from
+from interp.evidence.specificity import Control, specificity
+from interp.evidence.uniform import uniform_pattern
 
 __all__ = [
+    "Control",
     "Fold",
+    "NeutralText",
     "Removal",
+    "carried_content",
     "halves",
+    "idle_subtype",
     "idle_together",
     "mean_folds",
+    "neutral_text",
+    "pattern_change",
     "redundancy",
     "removal",
+    "specificity",
+    "uniform_pattern",
+    "where_from",
 ]

@@ -8,6 +8,7 @@ from interp.items import Item
 from interp.planted.families import Files
 
 ON_EDGE = "attends and matters on that edge"
+ELSEWHERE = "attends and matters, elsewhere"
 NO_EFFECT = "attends, no effect seen"
 SILENT = "matters, does not attend"
 NEITHER = "neither"
