@@ -59,7 +59,7 @@ def judged(
     return table
 
 
-_WITH_SUBTYPE = (Verdict.NEGATIVE, Verdict.WRONG_EDGE, Verdict.IDLE, Verdict.SILENT)
+_WITH_SUBTYPE = (Verdict.WRONG_EDGE, Verdict.IDLE, Verdict.SILENT)
 
 
 def _verdicts(table: pd.DataFrame, thresholds: Thresholds) -> "pd.Series[str]":

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from interp.effects.work import Reading, Work
@@ -20,6 +20,8 @@ from interp.models.rows import Stored, as_lanes, by_lane, by_row
 from interp.models.walk import Layer, gathered_over, walk
 
 Advance = Callable[[int], None]
+Watch = Callable[[int, Int[Tensor, " some"], Float[Tensor, "some item head d_head"]], None]
+"""Told of a layer, of some of the variants, and what their heads give at each item's query."""
 
 
 def ascend(
@@ -28,6 +30,7 @@ def ascend(
     *,
     rows_a_batch: int,
     advance: Advance = lambda cost: None,
+    watch: Watch | None = None,
 ) -> tuple[Float[Tensor, "variant item d_model"], Float[Tensor, "node d_model"]]:
     """The last block's output at each item's query, each variant's heads removed.
 
@@ -37,8 +40,9 @@ def ascend(
         heads: which heads each variant removes. A variant that removes none is the intact run
             computed again.
         advance: told how many layers of how many variants are done.
+        watch: told what the heads of every variant give, from the layer on where it is born.
     """
-    variants = _Variants(work, heads, rows_a_batch)
+    variants = _Variants(work, heads, rows_a_batch, watch)
     last: Layer | None = None
     for layer in walk(work.start):
         with torch.inference_mode():
@@ -53,7 +57,11 @@ class _Variants:
     """All variants' residual streams, those that are not yet born last."""
 
     def __init__(
-        self, work: Work, heads: Bool[Tensor, "variant layer head"], rows_a_batch: int
+        self,
+        work: Work,
+        heads: Bool[Tensor, "variant layer head"],
+        rows_a_batch: int,
+        watch: Watch | None,
     ) -> None:
         device, dtype = work.start.embedded.device, work.start.embedded.dtype
         has_any = heads.any(2)
@@ -67,6 +75,7 @@ class _Variants:
             len(heads), work.n_rows, work.start.embedded.shape[1], device=device, dtype=dtype
         )
         self._lanes = torch.arange(work.rows.n_lanes, device=device)
+        self._watch = watch
         self.n_alive = 0
 
     def climb(self, layer: Layer) -> None:
@@ -82,7 +91,10 @@ class _Variants:
         for some in torch.split(torch.arange(n_alive), self._n_a_batch):
             here = slice(int(some[0]), int(some[-1]) + 1)
             removed = self._heads[here, layer.index]
-            self._hidden[here] = self._through(layer, self._hidden[here], removed, stored, given)
+            self._hidden[here], z = self._through(layer, self._hidden[here], removed, stored, given)
+            if self._watch is not None:
+                at_query = by_row(z, work.rows)[:, work.read]
+                self._watch(layer.index, self._order[here], at_query)
 
     def at_query(self) -> Float[Tensor, "variant item d_model"]:
         """Each variant's stream at each item's query, in the order in which they were given."""
@@ -100,14 +112,17 @@ class _Variants:
         removed: Bool[Tensor, "variant head"],
         stored: list[Stored],
         given: Float[Tensor, "row head d_head"] | None,
-    ) -> Float[Tensor, "variant row d_model"]:
+    ) -> tuple[Float[Tensor, "variant row d_model"], Float[Tensor, "lane head row_of_lane d_head"]]:
+        """What the layer gives, and what its heads give after their removal."""
         work, template = self._work, self._work.start.template
 
         acting = removed.any(1).nonzero()[:, 0]
+        seen: list[Tensor] = []
 
         def attend(call: Call) -> Tensor:
             call = replace(call, layer=layer.index)
             z = work.rows.attend(call, template, stored)
+            seen.append(z)
             if given is None or not len(acting):
                 return z
             lanes = (acting[:, None] * work.rows.n_lanes + self._lanes).flatten()
@@ -126,7 +141,8 @@ class _Variants:
         after = template.run_layer(
             layer.index, as_lanes(hidden, work.rows), attend, rows=work.rows.positions
         )
-        return after.reshape(hidden.shape)
+        (z,) = seen
+        return after.reshape(hidden.shape), z
 
     def _given(self, layer: Layer) -> Float[Tensor, "row head d_head"]:
         """What each edited row is given by the baseline; on an edge, what is put there."""

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from interp.effects.baselines import Baseline, Mean, PositionMean, Renormalised
+from interp.effects.given import Given
 from interp.effects.scopes import AnyScope, edge_keys, edited_positions, is_edge
 from interp.encode import Batch
 from interp.heads import Head
@@ -131,6 +132,9 @@ def _replacement(
         length = batch.ids.shape[1]
         rows = [baseline.row_of[item.template_id, length] for item in batch.items]
         return torch.stack([baseline.z[layer][row : row + length] for row in rows])
+    if isinstance(baseline, Given):
+        rows = [baseline.row_of[item.item_id] for item in batch.items]
+        return baseline.z[layer][rows].to(cache.z.device).expand_as(cache.z)
     return torch.zeros_like(cache.z)
 
 

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+
+from interp.contrast import Observations, Thresholds, attending, estimates, mattering, selectivity
+from interp.effects.scopes import Scope
+from interp.encode import Batch
 from interp.evidence.folds import Fold, mean_folds
 from interp.evidence.idle import idle_together
 from interp.evidence.idle_subtype import idle_subtype
@@ -12,10 +16,6 @@ from interp.evidence.pattern_change import pattern_change
 from interp.evidence.redundancy import redundancy
 from interp.evidence.sources import where_from
 from interp.evidence.uniform import uniform_pattern
-
-from interp.contrast import Observations, Thresholds, attending, estimates, mattering, selectivity
-from interp.effects.scopes import Scope
-from interp.encode import Batch
 from interp.heads import Head
 from interp.models.model import Model
 from interp.models.undefined import UndefinedError

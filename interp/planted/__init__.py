@@ -19,6 +19,7 @@ _BUILDERS: dict[str, Builder] = {
     "agreement": composed.agreement,
     "decoys": lookalikes.decoys,
     "lookalikes": lookalikes.lookalikes,
+    "wrong-edge": lookalikes.wrong_edge,
     "diffuse": silent.diffuse,
     "relay": silent.relay,
     "elsewhere": silent.elsewhere,

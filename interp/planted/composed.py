@@ -58,7 +58,12 @@ def agreement() -> Planted:
         writes=stream["verb"],
     )
     upstream = Known(
-        role="marks the attractor, upstream", everywhere=2.0, zero=1.0, mean=1.0, verdict=SILENT
+        role="marks the attractor, upstream",
+        everywhere=2.0,
+        zero=1.0,
+        mean=1.0,
+        verdict=SILENT,
+        subtype="modifies L1H0",
     )
     return Planted(
         description="Agreement with attractor suppression.",

@@ -8,9 +8,9 @@ from interp.heads import Head
 from interp.planted import prompts
 from interp.planted.families import as_gpt2, as_llama
 from interp.planted.kit import SHARPNESS, HeadWeights, Reading, Stream, head
-from interp.planted.known import IDLE, INCONCLUSIVE, Known, Planted, consistent
+from interp.planted.known import IDLE, INCONCLUSIVE, WRONG_EDGE, Known, Planted, consistent
 from interp.planted.names import GENDERS, antecedent, any_of
-from interp.planted.words import N_POSITIONS, NAMES, circuit
+from interp.planted.words import MALE, N_POSITIONS, NAMES, circuit
 
 
 def decoys() -> Planted:
@@ -32,10 +32,10 @@ def decoys() -> Planted:
         items=prompts.coreference(),
         known={
             Head(0, 0): consistent("finds the antecedent", norm=1.0),
-            Head(0, 1): _decoy("writes nothing", norm=0.0),
-            Head(0, 2): _decoy("writes where nothing reads", norm=3.0),
-            Head(0, 3): _decoy("writes a constant on every name", norm=constant),
-            Head(0, 4): _decoy(f"writes a constant on {NAMES[0]}", norm=0.7),
+            Head(0, 1): _decoy("writes nothing", "writes nothing", norm=0.0),
+            Head(0, 2): _decoy("writes where nothing reads", "unread direction", norm=3.0),
+            Head(0, 3): _decoy("writes a constant on every name", "constant writer", norm=constant),
+            Head(0, 4): _decoy(f"writes a constant on {NAMES[0]}", "constant writer", norm=0.7),
         },
     )
 
@@ -73,8 +73,35 @@ def lookalikes() -> Planted:
     )  # fmt: skip
 
 
-def _decoy(role: str, *, norm: float) -> Known:
-    return Known(role=role, attention=1.0, cas=1.0, norm=norm, verdict=IDLE)
+def wrong_edge() -> Planted:
+    """Half of the attention finds the antecedent and takes nothing; the other half does the work.
+
+    That stays at the pronoun, takes its gender, and says every name of it.
+    """
+    stream = Stream(**GENDERS, is_pronoun=1)
+    said = stream["said"]
+    of_gender = np.hstack([any_of(said[:, : len(MALE)]), any_of(said[:, len(MALE) :])])
+    half = head(
+        stream,
+        looks_for=np.hstack([stream["asked_gender"], stream["is_pronoun"]]),
+        finds=np.hstack([stream["name_gender"], stream["is_pronoun"]]),
+        takes=2 * stream["asked_gender"],
+        writes=of_gender,
+    )
+    known = Known(
+        role="attends to the name, and takes what it says from the pronoun", attention=0.5, cas=0.5,
+        everywhere=2.0, query=2.0, zero=1.0, mean=1.0, direct=1.0, norm=0.0, verdict=WRONG_EDGE, subtype="other key",
+    )  # fmt: skip
+    return Planted(
+        description="Attention to the antecedent, and an effect over another edge.",
+        files=as_llama(circuit(stream, [[half]], says="said", words=NAMES)),
+        items=prompts.coreference(),
+        known={Head(0, 0): known},
+    )
+
+
+def _decoy(role: str, subtype: str, *, norm: float) -> Known:
+    return Known(role=role, attention=1.0, cas=1.0, norm=norm, verdict=IDLE, subtype=subtype)
 
 
 def _always(stream: Stream, finds: Reading) -> HeadWeights:

@@ -9,6 +9,7 @@ from interp.planted.names import GENDERS, antecedent, any_of
 from interp.planted.words import N_POSITIONS, NAMES, circuit
 
 ENDING = " went home now"
+RELAY = "relay"
 _HERE = {"everywhere": 2.0, "query": 2.0, "zero": 1.0, "mean": 1.0}
 _UPSTREAM = {"everywhere": 2.0, "zero": 1.0, "mean": 1.0}
 
@@ -19,7 +20,7 @@ def diffuse() -> Planted:
     spread = even(stream, takes=6 * stream["name"], writes=stream["said"])
     known = Known(
         role="attends evenly", attention=1.0 / 6, cas=None, edge=2.0, direct=1.0, norm=1.0,
-        verdict=SILENT, **_HERE,
+        verdict=SILENT, subtype="diffuse", **_HERE,
     )  # fmt: skip
     return Planted(
         description="A name found by an even pattern.",
@@ -61,8 +62,10 @@ def elsewhere() -> Planted:
         files=as_llama(circuit(stream, [[resolves], [reads]], says="said", words=NAMES)),
         items=prompts.coreference(ENDING),
         known={
-            Head(0, 0): _silent("finds the antecedent at another place than the query", _UPSTREAM),
-            Head(1, 0): _silent("reads it from the pronoun", _HERE, direct=1.0),
+            Head(0, 0): _silent(
+                "finds the antecedent at another place than the query", RELAY, _UPSTREAM
+            ),
+            Head(1, 0): _silent("reads it from the pronoun", RELAY, _HERE, direct=1.0),
         },
     )
 
@@ -83,7 +86,7 @@ def query_modifier() -> Planted:
         files=as_llama(circuit(stream, [[asks], [finds]], says="said", words=NAMES)),
         items=prompts.coreference(ENDING),
         known={
-            Head(0, 0): _silent("changes the pattern of L1H0", _HERE),
+            Head(0, 0): _silent("changes the pattern of L1H0", "modifies L1H0", _HERE),
             Head(1, 0): consistent("finds the antecedent", norm=1.0),
         },
     )
@@ -103,10 +106,10 @@ def chain() -> Planted:
         files=as_gpt2(circuit(stream, [[one] for one in heads], says="said", words=NAMES)),
         items=prompts.coreference(ENDING),
         known={
-            Head(0, 0): _silent("finds the antecedent at the pronoun", _UPSTREAM),
-            Head(1, 0): _silent("carries it one word on", _UPSTREAM),
-            Head(2, 0): _silent("carries it another word on", _UPSTREAM),
-            Head(3, 0): _silent("reads it", _HERE, direct=1.0),
+            Head(0, 0): _silent("finds the antecedent at the pronoun", RELAY, _UPSTREAM),
+            Head(1, 0): _silent("carries it one word on", "upstream", _UPSTREAM),
+            Head(2, 0): _silent("carries it another word on", "upstream", _UPSTREAM),
+            Head(3, 0): _silent("reads it", RELAY, _HERE, direct=1.0),
         },
     )
 
@@ -170,12 +173,17 @@ def reads_carried(stream: Stream) -> HeadWeights:
 def relay_known() -> dict[Head, Known]:
     """What is known of a relay in two layers."""
     return {
-        Head(0, 0): _silent("carries the name to the next word", _UPSTREAM, cas=None),
-        Head(1, 0): _silent("reads it there", _HERE, cas=None, direct=1.0),
+        Head(0, 0): _silent("carries the name to the next word", RELAY, _UPSTREAM, cas=None),
+        Head(1, 0): _silent("reads it there", RELAY, _HERE, cas=None, direct=1.0),
     }
 
 
 def _silent(
-    role: str, effects: dict[str, float], *, cas: float | None = 0.0, direct: float = 0.0
+    role: str,
+    subtype: str,
+    effects: dict[str, float],
+    *,
+    cas: float | None = 0.0,
+    direct: float = 0.0,
 ) -> Known:
-    return Known(role=role, cas=cas, direct=direct, verdict=SILENT, **effects)
+    return Known(role=role, cas=cas, direct=direct, verdict=SILENT, subtype=subtype, **effects)

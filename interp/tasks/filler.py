@@ -43,7 +43,7 @@ class Filler:
         """
         taken: list[str] = []
         left = n_tokens
-        stream = self._stream(Random(key))
+        stream = self.sentences(key)
         while left > _LAST_STRETCH:
             sentence = next(stream)
             if left - self._n_tokens(sentence) < min(self._finishes):
@@ -59,9 +59,9 @@ class Filler:
             taken.append(Random(f"{key}.{n_tokens}.{attempt}").choice(self._finishes[left]))
         return "".join(f" {sentence}" for sentence in taken)
 
-    def _stream(self, rng: Random) -> Iterator[str]:
-        """Sentences without end, none with the subject of the one before."""
-        pool, last = self.pool, ""
+    def sentences(self, key: str) -> Iterator[str]:
+        """Sentences without end, none with the subject of the one before; a key is a stream."""
+        pool, last, rng = self.pool, "", Random(key)
         while True:
             subject = rng.choice([each for each in pool.subjects if each != last])
             yield f"{subject} {rng.choice(pool.verbs)} {rng.choice(pool.ends)}."

@@ -1,0 +1,117 @@
+"""Why a head that attends does nothing: what it writes from the source, and who reads it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from interp.contrast.thresholds import Thresholds
+from interp.effects.baselines import Resample
+from interp.effects.engine import corrupt_metric, intact_metric
+from interp.effects.metrics import LOGIT_DIFFERENCE
+from interp.effects.repair import direct_effects
+from interp.effects.scopes import Scope, edge_keys
+from interp.encode import Batch
+from interp.heads import Head
+from interp.models.direct import head_outputs
+from interp.models.model import Model
+from interp.models.plain import Call, attend
+from interp.models.record import record
+
+NOTHING, CONSTANT, UNREAD = "writes nothing", "constant writer", "unread direction"
+_LEAST = 0.05
+
+
+def idle_subtype(
+    model: Model, batches: Sequence[Batch], heads: Sequence[Head], *, thresholds: Thresholds
+) -> pd.DataFrame:
+    """What heads that attend and do nothing write at the query.
+
+    One row a head: `layer`, `head`, and means over items: `written`, the length of what it brings
+    from the keys of the edge, `‖Σ_src A v W_O‖`; `relative`, the same by what a head of this model
+    writes at the query on average; `moved`, how far its output there is from that on the
+    counterfactual, by the mean length of the two (0 to 2); `direct`, what it says to the logits
+    itself against the counterfactual (share of the gap). `subtype` is the first that fits:
+    `"writes nothing"` (`relative` below .05), `"constant writer"` (`moved` below .05), `"unread
+    direction"` (`direct` within `thresholds.nothing` of 0), else empty: it says something.
+
+    Raises:
+        UndefinedError: heads do not add up to the logits in this model.
+        ValueError: there is no head, or an item names no source.
+    """
+    if not heads:
+        raise ValueError("expected at least one head that would be called idle, got none.")
+    lengths = [_lengths(model, batch) for batch in batches]
+    written, whole, apart = (np.concatenate(each).mean(0) for each in zip(*lengths, strict=True))
+    direct = pd.concat(
+        [direct_effects(model, [b], scope=Scope.QUERY, baseline=Resample()) for b in batches]
+    )
+    said = direct.groupby(["layer", "head"])["direct"].mean() / _gap(model, batches)
+    table = pd.DataFrame(
+        {
+            "layer": [head.layer for head in heads],
+            "head": [head.head for head in heads],
+            "written": [written[head] for head in heads],
+            "relative": [written[head] / whole.mean() for head in heads],
+            "moved": [_ratio(apart[head], whole[head]) for head in heads],
+            "direct": [said[head] for head in heads],
+        }
+    )
+    cases = [
+        (table["relative"] < _LEAST, NOTHING),
+        (table["moved"] < _LEAST, CONSTANT),
+        (table["direct"].abs() <= thresholds.nothing, UNREAD),
+    ]
+    conditions, labels = zip(*cases, strict=True)
+    return table.assign(subtype=np.select(conditions, labels, ""))
+
+
+Lengths = Float[np.ndarray, "item layer head"]
+
+
+def _lengths(model: Model, batch: Batch) -> tuple[Lengths, Lengths, Lengths]:
+    """Of what heads write at the query: from the source; in all; less the counterfactual's.
+
+    The second is the mean of an item and its counterfactual.
+    """
+    rows = torch.arange(len(batch))
+    source = edge_keys(Scope.EDGE, batch)
+    from_source: list[Tensor] = []
+    whole: list[Tensor] = []
+    donated: list[Tensor] = []
+
+    def keep(call: Call) -> Tensor:
+        def only(name: str, tensor: Tensor) -> Tensor:
+            return tensor * source[:, None, None].to(tensor) if name == "pattern" else tensor
+
+        part = attend(replace(call, options={**call.options, "hook": only}))
+        z = attend(call)
+        from_source.append(part[rows, :, batch.query])
+        whole.append(z[rows, :, batch.query])
+        donated.append(z[batch.donor, :, batch.query])
+        return z
+
+    with torch.inference_mode(), model.plain.attending(keep):
+        model.plain.states(batch.ids.to(model.plain.module.device))
+        changes = [own - other for own, other in zip(whole, donated, strict=True)]
+        written, own, other, apart = (
+            head_outputs(model, z).norm(dim=-1).cpu().double().numpy()
+            for z in (from_source, whole, donated, changes)
+        )
+    return written, (own + other) / 2, apart
+
+
+def _gap(model: Model, batches: Sequence[Batch]) -> float:
+    recorded = [record(model.plain, batch, keep=()) for batch in batches]
+    gaps = [
+        intact_metric(r, LOGIT_DIFFERENCE) - corrupt_metric(r, LOGIT_DIFFERENCE) for r in recorded
+    ]
+    return float(torch.cat(gaps).mean())
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
