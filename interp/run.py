@@ -161,16 +161,15 @@ def _judged(
     progress: Progress,
 ) -> dict[str, pd.DataFrame]:
     """The verdicts, on all items and on either half, and the evidence taken on the batches."""
-    told = {"seed": settings.seed, "chance": even}
-    thresholds = settings.thresholds
+    thresholds, seed = settings.thresholds, settings.seed
     grounds = (
-        gathered(model, batches, data, thresholds, progress=progress, **told)
+        gathered(model, batches, data, thresholds, progress=progress, seed=seed, chance=even)
         if batches
         else Evidence.none()
     )
-    judged = verdicts(data, thresholds, evidence=grounds.heads, **told)
+    judged = verdicts(data, thresholds, evidence=grounds.heads, seed=seed, chance=even)
     if data.is_in_halves:
-        halves = on_halves(data, thresholds, evidence=grounds.heads, **told)
+        halves = on_halves(data, thresholds, evidence=grounds.heads, seed=seed, chance=even)
         judged = judged.merge(halves, on=["layer", "head"], validate="1:1")
     return {"verdicts": judged, **grounds.tables}
 

@@ -57,10 +57,10 @@ def measured(model: Model, batch: Batch) -> pd.DataFrame:
     scores, effects = relation_scores(recorded), sweep(model, [batch])
     items = item_table(model, [batch], LOGIT_DIFFERENCE)
     direct, norm = _direct_and_norm(model, recorded)
-    told = {"seed": 0, "chance": chance([batch])}
+    even = chance([batch])
     data = observations(scores, effects, items, direct_where_defined(model, [batch]))
-    found = gathered(model, [batch], data, Thresholds(), **told)
-    table = verdicts(data, Thresholds(), evidence=found.heads, **told)
+    found = gathered(model, [batch], data, Thresholds(), seed=0, chance=even)
+    table = verdicts(data, Thresholds(), evidence=found.heads, seed=0, chance=even)
     table = table.rename(columns={"raw": "attention"})
     for tier in EFFECTS:
         table[tier] = data.effects[tier].mean(axis=0)

@@ -156,7 +156,8 @@ def _n_pairs_to_decide(
     needed[counts] = n_pairs * ((one_of_many + power) * error[counts] / size[counts]) ** 2
     ratios = (two_one_sided + power) * errors[is_small] / (thresholds.nothing - sizes[is_small])
     needed[is_small] = n_pairs * (ratios**2).max(axis=1)
-    return np.ceil(needed)
+    whole: Float[np.ndarray, " head"] = np.ceil(needed)
+    return whole
 
 
 def _put(table: pd.DataFrame, name: str, interval: Interval | None) -> None:

@@ -48,9 +48,9 @@ def examined(
 ) -> pd.DataFrame:
     """The verdicts of heads by label at all three tiers, with the evidence of a run."""
     data = _observed(model, batches, TIERS, heads)
-    told = {"seed": seed, "chance": chance(list(batches))}
-    evidence = gathered(model, batches, data, THRESHOLDS, **told).heads
-    return verdicts(data, THRESHOLDS, evidence=evidence, **told).set_index("label")
+    even = chance(list(batches))
+    evidence = gathered(model, batches, data, THRESHOLDS, seed=seed, chance=even).heads
+    return verdicts(data, THRESHOLDS, evidence=evidence, seed=seed, chance=even).set_index("label")
 
 
 def _observed(

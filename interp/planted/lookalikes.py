@@ -90,7 +90,8 @@ def wrong_edge() -> Planted:
     )
     known = Known(
         role="attends to the name, and takes what it says from the pronoun", attention=0.5, cas=0.5,
-        everywhere=2.0, query=2.0, zero=1.0, mean=1.0, direct=1.0, norm=0.0, verdict=WRONG_EDGE, subtype="other key",
+        everywhere=2.0, query=2.0, zero=1.0, mean=1.0, direct=1.0, norm=0.0, verdict=WRONG_EDGE,
+        subtype="other key",
     )  # fmt: skip
     return Planted(
         description="Attention to the antecedent, and an effect over another edge.",

@@ -46,7 +46,8 @@ def generate(tokenizer: Any, n_pairs: int, seed: int, corruption: Corruption) ->
         rng.shuffle(nouns)
         cells = balanced_cells(n_of_half, rng, wordings, (0, 1), verbs)
         for cell, lexemes in zip(cells, crossed(nouns, nouns, n_of_half), strict=True):
-            yield _pair(*cell, *lexemes)
+            wording, number, verb = cell
+            yield _pair(wording, number, verb, *lexemes)
 
     return in_halves("agreement", n_pairs, corruption, pairs)
 
