@@ -98,13 +98,13 @@ def test_grafts_are_planted_in_no_planted_model(interp):
 def test_grafts_that_are_found_otherwise_are_exit_code_1(interp, monkeypatch, tmp_path, is_right):
     """The tables of a run that took minutes are given; what is said of them is not."""
     silenced = pd.DataFrame(
-        {"head": ["L26H0"], "effect": [0.0], "reading": ["x"], "agrees": [is_right]}
+        {"head": ["L26H0"], "effect": [0.0], "verdict": ["x"], "agrees": [is_right]}
     )
     curve = pd.DataFrame(
         {
             "seed": 0, "head": "L28H3", "r_squared": 0.9, "planted": [0.0, 0.1],
             "effect": [0.0, 0.1], "low": [0.0, 0.09], "high": [0.0, 0.11], "p": [1.0, 0.0001],
-            "reading": ["neither", "matters, does not attend"], "n_drawings": [0, 5],
+            "verdict": ["neither", "silent but causal"], "n_drawings": [0, 5],
             "n_holding": [0, 5],
         }
     )  # fmt: skip

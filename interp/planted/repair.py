@@ -1,6 +1,7 @@
 """Heads whose removal later parts make good: a backup, an eraser, a norm."""
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def eraser() -> Planted:
         takes=-stream["marked"],
         writes=said,
     )
-    taken_back = {"zero": -1.0, "mean": -1.0, "everywhere": -2.0, "query": -2.0}
+    taken_back: dict[str, Any] = {"zero": -1.0, "mean": -1.0, "everywhere": -2.0, "query": -2.0}
     return Planted(
         description="Coreference by one head; what a second says, an eraser takes back.",
         files=as_llama(

@@ -1,5 +1,7 @@
 """Heads that matter and do not attend from the query to the source."""
 
+from typing import Any
+
 from interp.heads import Head
 from interp.planted import prompts
 from interp.planted.families import as_gpt2, as_llama
@@ -10,8 +12,8 @@ from interp.planted.words import N_POSITIONS, NAMES, circuit
 
 ENDING = " went home now"
 RELAY = "relay"
-_HERE = {"everywhere": 2.0, "query": 2.0, "zero": 1.0, "mean": 1.0}
-_UPSTREAM = {"everywhere": 2.0, "zero": 1.0, "mean": 1.0}
+_HERE: dict[str, Any] = {"everywhere": 2.0, "query": 2.0, "zero": 1.0, "mean": 1.0}
+_UPSTREAM: dict[str, Any] = {"everywhere": 2.0, "zero": 1.0, "mean": 1.0}
 
 
 def diffuse() -> Planted:

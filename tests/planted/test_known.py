@@ -47,7 +47,7 @@ def caches(model, batch):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_head_is_what_it_is_known_to_be(plant, name):
-    """Attention, effects at three tiers by resample, by zero and by mean, direct, and reading.
+    """Attention, effects at three tiers by resample, by zero and by mean, direct, and verdict.
 
     On the way the engine is compared with the loop over the bridge, on every head.
     """
