@@ -1,21 +1,18 @@
 """Several tasks on one model: each into its own folder, and a summary of them all."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from interp.contrast import Verdict, attending, mattering, selectivity
 from interp.effects.plan import plan
-from interp.heads import Head, nearest_name
+from interp.heads import nearest_name
 from interp.items import Item, ScoringItem
-from interp.measures.catalogue import described, scores
 from interp.models import Model, load
-from interp.models.record import record
 from interp.progress import Progress, silent
 from interp.report import write_index
-from interp.run import N_PAIRS, Settings, measure, run_task, tiers
+from interp.run import N_PAIRS, Settings, run_task, tiers
 from interp.store import Run, write_whole
 from interp.tasks import NAMES, build, known_name, read_pairs, write_pairs
 from interp.tasks.distance import most_pairs
@@ -50,10 +47,10 @@ def run_suite(
             written first).
     """
     with progress(f"loading {model_name}", 1):
-        model = _with_logits(load(model_name, prefix=prefix))
+        model = with_logits(load(model_name, prefix=prefix))
     runs = {}
     for task in tasks:
-        settings = _settings(task, preset=preset, seed=seed)
+        settings = settings_of(task, preset=preset, seed=seed)
         runs[settings.task] = run_task(
             model,
             items_of(task, model, preset=preset, seed=seed),
@@ -81,7 +78,7 @@ def plan_suite(
     memory: int | None = None,
 ) -> pd.DataFrame:
     """What the sweeps of `run_suite` will take: the rows of `plan`, and the `task` first."""
-    model = _with_logits(load(model_name, prefix=prefix))
+    model = with_logits(load(model_name, prefix=prefix))
     plans = []
     for task in tasks:
         batches = model.encode(items_of(task, model, preset=preset, seed=seed))
@@ -91,8 +88,8 @@ def plan_suite(
     return table[["task", *table.columns.drop("task")]]
 
 
-def _settings(task: str, *, preset: str, seed: int) -> Settings:
-    """A file has as many pairs as it has, whatever the preset."""
+def settings_of(task: str, *, preset: str, seed: int) -> Settings:
+    """What a run of a task, or of a file, is told; a file has as many pairs as it has."""
     is_file = task.endswith(".jsonl")
     name = Path(task).stem if is_file else task.replace("/", "-")
     return Settings(task=name, preset="own pairs" if is_file else preset, seed=seed)
@@ -150,77 +147,6 @@ def write_items(kept: Reading[Item] | Reading[ScoringItem], path: Path) -> None:
     write_pairs(pairs, path)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """One head on several tasks.
-
-    Attributes:
-        verdicts: a row a task: attention, and its effect at the three tiers. The p-values are those
-            of a head chosen beforehand: not adjusted for the other heads.
-        measures: a row a task and measure: `task`, `measure`, `league`, and the mean `value` over
-            the `n_valid` items on which it is defined.
-    """
-
-    verdicts: pd.DataFrame
-    measures: pd.DataFrame
-
-    @property
-    def wide(self) -> pd.DataFrame:
-        """The measures as columns, a row a task; those of the verdicts left out."""
-        grid = self.measures.pivot(index="task", columns="measure", values="value").reset_index()
-        return grid.drop(
-            columns=[name for name in grid if name in self.verdicts and name != "task"]
-        )
-
-
-def head_card(
-    name: str,
-    tasks: Sequence[str],
-    *,
-    model_name: str,
-    prefix: str = "document",
-    preset: str = "quick",
-    seed: int = 0,
-    progress: Progress = silent,
-) -> Card:
-    """One head on several tasks (see `Card`), on the items that pass the behaviour gate.
-
-    Raises:
-        ValueError: there is no such head, or bad input.
-    """
-    with progress(f"loading {model_name}", 1):
-        model = _with_logits(load(model_name, prefix=prefix))
-    head = model.head(name)
-    rows, measures = [], []
-    for task in tasks:
-        settings = _settings(task, preset=preset, seed=seed)
-        items = items_of(task, model, preset=preset, seed=seed)
-        run = measure(model, items, settings, heads=[head], progress=progress)
-        if "verdicts" in run.tables:
-            kept = set(run.tables["items"]["item_id"])
-            passing = [item for item in items if item.item_id in kept]
-            rows.append(run.tables["verdicts"].assign(task=settings.task))
-            measures.append(_means_of(model, passing, head).assign(task=settings.task))
-    if not rows:
-        raise ValueError("the model shows none of these behaviours, so no head is measured.")
-    card = pd.concat(rows, ignore_index=True)
-    return Card(
-        verdicts=card[["task", *card.columns.drop(["task", "layer", "head"])]],
-        measures=pd.concat(measures, ignore_index=True),
-    )
-
-
-def _means_of(model: Model, items: Sequence[Item], head: Head) -> pd.DataFrame:
-    """The mean of every measure over items, for one head."""
-    tables = []
-    for batch in model.encode(items):
-        table = scores(record(model.plain, batch)).table
-        tables.append(table[(table["layer"] == head.layer) & (table["head"] == head.head)])
-    of_items = pd.concat(tables).groupby("measure", sort=False)
-    means = of_items.agg(value=("value", "mean"), n_valid=("valid", "sum")).reset_index()
-    return described()[["measure", "league"]].merge(means, on="measure", validate="1:1")
-
-
 def summarise(runs: Mapping[str, Run]) -> pd.DataFrame:
     """One row a task: whether it passes, its gap, and the heads at both ends of the contrast."""
     return pd.DataFrame([_row(name, runs[name]) for name in sorted(runs)])
@@ -267,7 +193,12 @@ def _runs_in(folder: Path) -> dict[str, Run]:
     return {path.parent.name: Run.load(path.parent) for path in folder.glob("*/run.json")}
 
 
-def _with_logits(model: Model) -> Model:
+def with_logits(model: Model) -> Model:
+    """The model itself.
+
+    Raises:
+        ValueError: it predicts no next token.
+    """
     if model.plain.anatomy.unembedding is None or not model.is_causal:
         raise ValueError(
             f"{model.name} predicts no next token, and these tasks read the answer from it; "

@@ -14,7 +14,7 @@ from interp.cli.options import (
     require_known,
     task_names,
 )
-from interp.cli.output import bounded, means, write_json
+from interp.cli.output import bounded, card_lines, means, write_json
 
 
 def heads(
@@ -62,20 +62,24 @@ def head(
     json_file: JsonOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """One head's card: attention and the three tiers of its effect, task by task."""
+    """One head's card: attention, effects tier by tier and position by position, backups."""
     names = task_names(task)
     require_known("preset", preset, PRESETS)
-    from interp.suite import head_card
+    from interp.card import head_card
 
     card = head_card(
         name, names, model_name=model, prefix=prefix, preset=preset, progress=progress_of(quiet)
     )
     for _, row in card.verdicts.iterrows():
-        typer.echo(f"{row['label']}, {row['task']}: {row['verdict']}")
+        told = f"; {row['because']}" if row["because"] else ""
+        typer.echo(f"{row['label']}, {row['task']}: {row['verdict']}{told}")
         typer.echo(f"  raw attention {row['raw']:.2f}, CAS {bounded(row, 'cas')}")
         for tier in ("everywhere", "query", "edge"):
             typer.echo(f"  effect, {tier}: {bounded(row, f'effect_{tier}')} of the gap")
+        typer.echo(f"  direct effect: {bounded(row, 'direct')} of the gap")
         of_task = card.measures[card.measures["task"] == row["task"]]
         for league, measures in of_task.groupby("league", sort=False):
             typer.echo(f"  {league}: {means(measures)}")
+        for line in card_lines(card, row["task"]):
+            typer.echo(f"  {line}")
     write_json(json_file, card.verdicts.merge(card.wide, on="task").to_dict(orient="records"))

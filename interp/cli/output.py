@@ -1,6 +1,7 @@
 """What commands print, and write for machines."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,24 @@ def means(measures: Any) -> str:
     defined = measures[measures["n_valid"] > 0]
     named = zip(defined["measure"], defined["value"], strict=True)
     return ", ".join(f"{name} {value:.3g}" for name, value in named)
+
+
+def card_lines(card: Any, task: str) -> Iterator[str]:
+    """Where a head acts and what it looks at, an example a template, and who stands in for it."""
+    positions, examples, backups = (
+        table[table["task"] == task] for table in (card.positions, card.examples, card.backups)
+    )
+    for template, rows in positions.groupby("template_id", sort=False):
+        yield f"{template}, effect by position: {_by_token(rows, 'effect')}"
+        keys = examples[examples["template_id"] == template]
+        yield f"{template}, attends in an example to: {_by_token(keys, 'weight')}"
+    for row in backups[backups["backups"] != ""].to_dict("records"):
+        yield f"backups {row['backups']}: {row['conditional']:.2f} once they are removed"
+
+
+def _by_token(rows: Any, column: str) -> str:
+    told = zip(rows["position"], rows["token"], rows[column], strict=True)
+    return ", ".join(f"{position} {token!r} {value:.2f}" for position, token, value in told)
 
 
 def short(value: Any) -> str:
