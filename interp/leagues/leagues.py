@@ -26,11 +26,11 @@ from interp.progress import Progress, silent
 
 KS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20)
 """How many heads are removed together; in small models up to half of all heads."""
-N_SCORED = 64
+N_SCORED = 48
 """The most pairs on which measures are taken; of the discovery half first."""
 N_FLOOR = 8
 """The most pairs on which floors are measured."""
-N_HELD_OUT = {Scope.EVERYWHERE: 16, Scope.QUERY: 32, Scope.EDGE: 32}
+N_HELD_OUT = {Scope.EVERYWHERE: 16, Scope.QUERY: 24, Scope.EDGE: 24}
 """The most pairs on which sets of heads are removed; everywhere costs most."""
 N_RANDOM = 10
 """How many random orders there are."""
