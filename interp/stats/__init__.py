@@ -6,6 +6,7 @@ all heads at once. `clusters` is one array of labels, or two in a crossed design
 
 from interp.stats.agreement import Correlation, RankAgreement, rank_agreement, rank_agreements
 from interp.stats.behaviour import Gate, gate
+from interp.stats.bootstrap import bootstrap_t
 from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_note
 from interp.stats.equivalence import Equivalence, equivalence, false_discovery
 from interp.stats.intervals import Interval, mean_interval, ratio_interval
@@ -23,6 +24,7 @@ __all__ = [
     "MaxT",
     "RankAgreement",
     "adjusted_p",
+    "bootstrap_t",
     "equivalence",
     "false_discovery",
     "flip_null",

@@ -50,6 +50,18 @@ def cluster_sums(
     return sums
 
 
+def crossed_sums(
+    values: Float[np.ndarray, "item head"], way: Codes, others: list[Codes]
+) -> tuple[Float[np.ndarray, "cluster other head"], Float[np.ndarray, "cluster other"]]:
+    """Sums and counts by cluster of one way and of the other; one column where there is none."""
+    other = others[0] if others else np.zeros_like(way)
+    counts = np.zeros((way.max() + 1, other.max() + 1))
+    sums = np.zeros((*counts.shape, values.shape[1]))
+    np.add.at(counts, (way, other), 1)
+    np.add.at(sums, (way, other), values)
+    return sums, counts
+
+
 def n_clusters(clusters: Clusters) -> int:
     """The number of clusters; in a crossed design, on the side that has fewer."""
     return min(int(way.max()) + 1 for way in cluster_codes(clusters))

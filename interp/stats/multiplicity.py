@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from interp.stats.clusters import Clusters, Codes, cluster_codes, require_finite
+from interp.stats.clusters import Clusters, Codes, cluster_codes, crossed_sums, require_finite
 from interp.stats.sign_flips import require_flips, sign_patterns
 
-_CHUNK_NUMBERS = 1_000_000  # 8 MB of float64 in the largest intermediate array
+CHUNK_NUMBERS = 1_000_000  # 8 MB of float64 in the largest intermediate array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,28 +97,24 @@ def _test_of_way(
     n_flips: int,
     rng: np.random.Generator,
 ) -> MaxT:
-    sums, counts = _cells(values, way, others)
+    sums, counts = crossed_sums(values, way, others)
     flips = sign_patterns(len(counts), n_flips, rng)
-    rows = max(1, _CHUNK_NUMBERS // sums[0].size)
+    rows = max(1, CHUNK_NUMBERS // sums[0].size)
     chunks = (flips[start : start + rows] for start in range(0, len(flips), rows))
     largest = np.concatenate([np.abs(_t(chunk, sums, counts)).max(axis=1) for chunk in chunks])
     observed = _t(np.ones((1, len(counts))), sums, counts)[0]
+    p_value, smallest = adjusted_by_largest(observed, largest)
+    return MaxT(statistic=observed, p_value=p_value, smallest_p=smallest)
+
+
+def adjusted_by_largest(
+    observed: Float[np.ndarray, " head"], largest: Float[np.ndarray, " draw"]
+) -> tuple[Float[np.ndarray, " head"], float]:
+    """p-values of |t| among the largest |t| of each draw, and the least that they could be."""
     just_below = np.abs(observed) * (1 - 1e-9)  # a tie counts, however its sum was rounded
-    n_total = len(flips) + 1
+    n_total = len(largest) + 1
     n_reaching = n_total - np.searchsorted(np.sort(largest), just_below)
-    return MaxT(statistic=observed, p_value=n_reaching / n_total, smallest_p=1 / n_total)
-
-
-def _cells(
-    values: Float[np.ndarray, "item head"], way: Codes, others: list[Codes]
-) -> tuple[Float[np.ndarray, "cluster other head"], Float[np.ndarray, "cluster other"]]:
-    """Sums and counts by the cluster that is flipped and that of the other way, if there is one."""
-    other = others[0] if others else np.zeros_like(way)
-    counts = np.zeros((way.max() + 1, other.max() + 1))
-    sums = np.zeros((*counts.shape, values.shape[1]))
-    np.add.at(counts, (way, other), 1)
-    np.add.at(sums, (way, other), values)
-    return sums, counts
+    return n_reaching / n_total, 1 / n_total
 
 
 def _t(
@@ -141,8 +137,15 @@ def _t(
         cells = _squares(mean, of_cells, flips @ (counts[:, None] @ sums)[:, 0], counts)
         candidates += [other, own + other - cells]
     error = np.sqrt(np.maximum(0, np.max(candidates, axis=0))) / counts.sum()
+    return or_infinite(mean, error)
+
+
+def or_infinite(
+    mean: Float[np.ndarray, "draw head"], error: Float[np.ndarray, "draw head"]
+) -> Float[np.ndarray, "draw head"]:
+    """t of a mean and its standard error; without spread infinite, or 0 where all values are 0."""
     without_spread = np.where(mean == 0, 0.0, np.copysign(np.inf, mean))
-    t: Float[np.ndarray, "flip head"] = np.divide(mean, error, out=without_spread, where=error > 0)
+    t: Float[np.ndarray, "draw head"] = np.divide(mean, error, out=without_spread, where=error > 0)
     return t
 
 

@@ -2,13 +2,11 @@
 
 import tomllib
 from collections.abc import Sequence
-from importlib import resources
-from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from interp.resources import data_folder
 from interp.tokens import text_tokens
 
 MIN_LEXEMES = 8
@@ -45,7 +43,7 @@ def load(filename: str, schema: type[RecordType]) -> RecordType:
     Raises:
         ValueError: the file does not fit the schema; the message names the field.
     """
-    raw = tomllib.loads((_data_folder() / filename).read_text(encoding="utf-8"))
+    raw = tomllib.loads((data_folder() / filename).read_text(encoding="utf-8"))
     return validated(raw, schema, place=f"data/{filename}")
 
 
@@ -108,9 +106,3 @@ def _is_single_token(word: str, tokenizer: Any) -> bool:
     ids, _ = text_tokens(f"The {word}", tokenizer)
     is_one_more = len(ids) == len(before) + 1 and ids[:-1] == before
     return is_one_more and tokenizer.decode(ids[-1:]).strip().casefold() == word.casefold()
-
-
-def _data_folder() -> Traversable:
-    """`data`: inside the package when installed, beside it in a checkout."""
-    packaged = resources.files("interp") / "data"
-    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "data"
