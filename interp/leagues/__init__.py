@@ -1,5 +1,5 @@
 """The leagues of measures: each against what intervention shows, on items that it has not seen."""
 
-from interp.leagues.leagues import Leagues, leagues
+from interp.leagues.of_task import Leagues, leagues
 
 __all__ = ["Leagues", "leagues"]
