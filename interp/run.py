@@ -27,10 +27,10 @@ from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.pieces import ROWS_A_BATCH
 from interp.effects.scopes import Scope
 from interp.encode import Batch
-from interp.evidence import Evidence, direct_where_defined, gathered
+from interp.evidence import MOST_HEADS, Evidence, direct_where_defined, gathered
 from interp.heads import Head
 from interp.items import Item, items_hash
-from interp.leagues import leagues
+from interp.leagues import leagues, leagues_of_patterns
 from interp.measures.battery import battery
 from interp.measures.controls import controls
 from interp.measures.relations import CAS, RAW, SINK_CORRECTED, chance, relation_scores
@@ -42,6 +42,8 @@ from interp.report import write_report
 from interp.store import Run, check_folder
 
 N_PAIRS = {"quick": 32, "standard": 128, "full": 512}
+QUICK = "quick"
+"""The preset that stops at single removals: it looks for no backups, and holds nothing out."""
 LONGEST_EVERYWHERE = 32
 N_RANDOM = 3
 LEAST_PAIRS = 4
@@ -138,9 +140,13 @@ def measure(
     how: dict[str, Any] = {}
     if heads is None:
         if "edge" in scopes:
-            found_leagues = leagues(
-                model, batches, data, metric=settings.metric, seed=settings.seed, memory=memory,
-                progress=progress,
+            found_leagues = (
+                leagues_of_patterns(model, batches[0], data, seed=settings.seed)
+                if settings.preset == QUICK
+                else leagues(
+                    model, batches, data, metric=settings.metric, seed=settings.seed,
+                    memory=memory, progress=progress,
+                )
             )  # fmt: skip
             tables |= found_leagues.tables | _sweep(tables["verdicts"], settings.thresholds, even)
             how["leagues"] = found_leagues.how
@@ -163,10 +169,13 @@ def _judged(
     """The verdicts, on all items and on either half, and the evidence taken on the batches."""
     thresholds, seed = settings.thresholds, settings.seed
     grounds = (
-        gathered(model, batches, data, thresholds, progress=progress, seed=seed, chance=even)
+        gathered(
+            model, batches, data, thresholds, seed=seed, chance=even, progress=progress,
+            n_heads=0 if settings.preset == QUICK else MOST_HEADS,
+        )
         if batches
         else Evidence.none()
-    )
+    )  # fmt: skip
     judged = verdicts(data, thresholds, evidence=grounds.heads, seed=seed, chance=even)
     if data.is_in_halves:
         halves = on_halves(data, thresholds, evidence=grounds.heads, seed=seed, chance=even)

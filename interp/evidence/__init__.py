@@ -8,7 +8,7 @@ m_corrupt. The two scales are never mixed.
 from interp.evidence.content import carried_content
 from interp.evidence.direct import direct_where_defined
 from interp.evidence.folds import Fold, halves, mean_folds
-from interp.evidence.gather import Evidence, gathered
+from interp.evidence.gather import MOST_HEADS, Evidence, gathered
 from interp.evidence.idle import idle_together
 from interp.evidence.idle_subtype import idle_subtype
 from interp.evidence.neutral import NeutralText, neutral_text
@@ -20,6 +20,7 @@ from interp.evidence.specificity import Control, specificity
 from interp.evidence.uniform import uniform_pattern
 
 __all__ = [
+    "MOST_HEADS",
     "Control",
     "Evidence",
     "Fold",

@@ -22,7 +22,7 @@ from interp.models.undefined import UndefinedError
 from interp.progress import Progress, silent
 
 MOST_HEADS = 20
-"""How many heads of a kind are looked into, those that stand highest."""
+"""How many heads of a kind are looked into, unless told otherwise."""
 DIFFUSE = 0.8
 """The share of its effect that a head keeps under an even pattern, from which on it is diffuse."""
 TURNED = 0.1
@@ -58,6 +58,7 @@ def gathered(
     *,
     seed: int,
     chance: float,
+    n_heads: int = MOST_HEADS,
     progress: Progress = silent,
 ) -> Evidence:
     """What single removals cannot show of the heads that attend or matter.
@@ -66,8 +67,11 @@ def gathered(
     - Heads that attend and have a small effect: their backups, and what they do without these.
     - Heads that matter and do not attend, or over another edge: where their effect comes from.
 
-    Of each kind the 20 that stand highest, by attention or by effect; the idle ones all. On items
-    that name no source there is nothing to ask.
+    On items that name no source there is nothing to ask.
+
+    Args:
+        n_heads: of the second and third kind, how many are looked into: those that stand highest by
+            attention, or have the largest effect. Of the first it is all.
 
     Raises:
         ValueError: see the functions that measure.
@@ -82,12 +86,13 @@ def gathered(
     quiet = attentive[~attentive.index.isin(causal.index)]
     seem_idle = attentive[attentive["nothing_q"] < thresholds.alpha]
     size = causal[[f"effect_{tier}" for tier in data.effects]].abs().max(axis=1)
-    largest = causal.loc[size.sort_values(ascending=False).index[:MOST_HEADS]]
+    largest = causal.loc[size.sort_values(ascending=False).index[:n_heads]]
 
     with progress("evidence", 3) as advance:
         together = _together(model, folds, seem_idle, widest, thresholds)
         advance(1)
-        backups = _backups(model, folds, quiet, attentive, measure, widest, thresholds)
+        asked, among = (heads.nlargest(n_heads, measure) for heads in (quiet, attentive))
+        backups = _backups(model, folds, asked, among, widest, thresholds)
         advance(1)
         origins = _origins(model, batches, largest, table, widest, thresholds, seed=seed)
         advance(1)
@@ -137,16 +142,16 @@ def _together(
 def _backups(
     model: Model,
     folds: Sequence[Fold],
-    quiet: pd.DataFrame,
-    attentive: pd.DataFrame,
-    measure: str,
+    asked: pd.DataFrame,
+    among: pd.DataFrame,
     scope: Scope,
     thresholds: Thresholds,
 ) -> pd.DataFrame:
-    if quiet.empty:
+    if asked.empty:
         return _none()
-    asked, among = (_heads(heads.nlargest(MOST_HEADS, measure)) for heads in (quiet, attentive))
-    return redundancy(model, folds, asked, among=among, scope=scope, thresholds=thresholds)
+    return redundancy(
+        model, folds, _heads(asked), among=_heads(among), scope=scope, thresholds=thresholds
+    )
 
 
 def _writes(
