@@ -135,16 +135,20 @@ def battery(table: pd.DataFrame) -> Table:
 
 
 def controls(table: pd.DataFrame) -> Table:
-    """The best head by each measure of attention, beside all that it must beat."""
+    """The best head by each measure of attention, beside all that it must beat.
+
+    A control that is none of these measures' is left out.
+    """
     values = table.pivot(index="measure", columns="control", values="value")
+    there = [control for control in _CONTROLS if values[control].notna().any()]
     best = table[table["control"] == "measured"].set_index("measure")["head"]
     return Table(
-        columns=["measure", "best head", *_CONTROLS.values()],
+        columns=["measure", "best head", *(_CONTROLS[control] for control in there)],
         rows=[
             [
                 MEASURES.get(measure, measure),
                 best[measure],
-                *(_plain_or_dash(values.loc[measure, control]) for control in _CONTROLS),
+                *(_plain_or_dash(values.loc[measure, control]) for control in there),
             ]
             for measure in table["measure"].unique()
         ],
