@@ -145,7 +145,7 @@ def _placed(model: Model, batch: Batch, head: Head) -> pd.DataFrame:
     placed = effect.rename("effect").reset_index()
     example = items.groupby("template_id")["row"].first()
     placed["token"] = [
-        _token(model, batch, example[template], position)
+        _token(model, batch, int(example[template]), position)
         for template, position in zip(placed["template_id"], placed["position"], strict=True)
     ]
     return placed
@@ -157,7 +157,7 @@ def _attended(model: Model, batch: Batch, head: Head) -> pd.DataFrame:
     rows = []
     for template in dict.fromkeys(item.template_id for item in batch.items):
         row = next(n for n, item in enumerate(batch.items) if item.template_id == template)
-        weights = patterns[row, batch.query[row]]
+        weights = patterns[row, int(batch.query[row])]
         for key in weights.topk(min(N_KEYS, len(weights))).indices.tolist():
             rows.append(
                 {

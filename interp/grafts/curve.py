@@ -9,7 +9,7 @@ import pandas as pd
 from interp.effects.check import check_against_loop
 from interp.effects.scopes import Scope
 from interp.encode import Batch
-from interp.grafts.found import found
+from interp.grafts.found import bounds, found
 from interp.grafts.graft import grafts
 from interp.grafts.hosts import drawn, hosts
 from interp.grafts.moves import moves
@@ -97,11 +97,8 @@ def detection(
             for share, planted in grafts(model, moved, each.heard, head, shares).items():
                 check_against_loop(planted, each.tested[0][0], heads=[head], scopes=[Scope.QUERY])
                 row = _row(found(planted, each.tested[0], seed=seed), head)
-                again = [
-                    _row(found(planted, batches, heads=[head], seed=seed), head)
-                    for batches in each.tested[1:]
-                ]
-                n_holding = sum(other["low"] <= share <= other["high"] for other in (row, *again))
+                ends = [bounds(planted, drawing, head) for drawing in each.tested]
+                n_holding = sum(low <= share <= high for low, high in ends)
                 counts = {"n_drawings": len(each.tested), "n_holding": n_holding}
                 rows.append(row | {"planted": share} | counts)
                 advance(1)

@@ -13,8 +13,8 @@ from interp.tasks import build
 MODEL, TASK = "smollm2-135m", "agreement"
 SILENCED = ("L26H0", "L27H8")
 SHARES = (0.03, 0.05, 0.1)
-N_SEEDS, N_HOSTS = 2, 3
-N_FITTED, N_HEARD, N_TESTED, N_DRAWINGS = 128, 192, 32, 5
+N_SEEDS, N_HOSTS = 2, 2
+N_FITTED, N_HEARD, N_TESTED, N_DRAWINGS = 128, 192, 32, 6
 CONFIDENCE, LEAST_P = 0.95, 0.01
 
 

@@ -15,7 +15,7 @@ from interp.grafts import (
     silence,
     summary,
 )
-from interp.grafts.found import ACTING, UNINVOLVED, found
+from interp.grafts.found import ACTING, UNINVOLVED, bounds, found
 from interp.heads import Head
 from interp.tasks import build
 
@@ -53,14 +53,22 @@ def test_a_curve_has_the_model_as_it_is_and_every_share(plant):
     assert set(as_it_is["verdict"]) == {"neither"}
 
 
+def test_the_interval_of_one_head_alone_is_that_of_the_verdicts(plant):
+    model, batch = plant("crowd")
+    row = found(model, [batch], seed=0).loc["L0H0"]
+    low, high = bounds(model, [batch], Head(0, 0))
+    assert (low, high) == pytest.approx((row["effect_query_low"], row["effect_query_high"]))
+    assert low < high
+
+
 def test_in_smollm2_a_graft_is_found_at_its_size_on_other_items(smollm2):
     """A head of the last layer but one; 32 pairs, tested among the nine of its layer.
 
     Beside it a head that finds the subject and is .4 of the behaviour falls silent.
     """
     host, heads = Head(28, 3), [Head(28, number) for number in range(9)]
-    items = build("agreement", smollm2.tokenizer, n_pairs=192, seed=0)
-    each = parts(smollm2, items, n_fitted=96, n_heard=64, n_tested=32)
+    items = build("agreement", smollm2.tokenizer, n_pairs=160, seed=0)
+    each = parts(smollm2, items, n_fitted=64, n_heard=64, n_tested=32)
     moved = moves(smollm2, each.fitted)
     assert moved.fit(host).r_squared > 0.7
     planted = grafts(smollm2, moved, each.heard, host, [0.1])[0.1]
