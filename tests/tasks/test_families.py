@@ -149,7 +149,7 @@ def test_agreement_is_in_the_number_of_the_source(name, corruption, tokenizer):
         assert (answer in singular) != (foil in singular)
         if source in neutral:
             assert item.labels["decider"] == "absent"
-            source = item.corrupt_text[item.source[0].start :].split()[0]
+            source = re.match(r"\w+", item.corrupt_text[item.source[0].start :])[0]
             answer, foil = foil, answer
         assert (source in singular, source in plural) == (answer in singular, answer in plural)
         if item.labels.get("match"):
