@@ -157,7 +157,7 @@ def _attended(model: Model, batch: Batch, head: Head) -> pd.DataFrame:
     rows = []
     for template in dict.fromkeys(item.template_id for item in batch.items):
         row = next(n for n, item in enumerate(batch.items) if item.template_id == template)
-        weights = patterns[row, int(batch.query[row])]
+        weights = patterns[row]
         for key in weights.topk(min(N_KEYS, len(weights))).indices.tolist():
             rows.append(
                 {
