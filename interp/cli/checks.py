@@ -1,5 +1,6 @@
 """Commands about the toolkit itself: what loads, what agrees, what is known, how fast it is."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -48,12 +49,25 @@ def validate(
     models: Annotated[
         list[str] | None, typer.Argument(help="Planted models, such as induction; default all.")
     ] = None,
+    statistics: Annotated[
+        bool,
+        typer.Option("--statistics", help="Instead: simulated sweeps, against what tests claim."),
+    ] = False,
     json_file: JsonOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Models whose heads are known: every known answer against what is measured.
 
     Exits with 1 if anything is wrong.
     """
+    if statistics:
+        if models:
+            raise ValueError(
+                f"--statistics simulates and takes no planted model, got {', '.join(models)}; "
+                "ask for one of the two."
+            )
+        _simulate(json_file, quiet)
+        return
     from interp.planted import NAMES as PLANTED
     from interp.recovery import recovery
     from interp.validate import validate as validate_table
@@ -80,6 +94,19 @@ def validate(
         json_file, {"values": values.to_dict("records"), "roles": by_head.to_dict("records")}
     )
     if len(wrong_values) or len(wrong_roles):
+        raise typer.Exit(1)
+
+
+def _simulate(json_file: Path | None, quiet: bool) -> None:
+    """Every procedure of `interp.stats` in sweeps whose truth is known."""
+    from interp.simulation import statistics
+
+    table = statistics(seed=0, n_sweeps=1_000, progress=progress_of(quiet))
+    print_table(table)
+    holds = table.loc[table["claimed"], "holds"]
+    typer.echo(f"{int(holds.sum())} of {len(holds)} claims hold")
+    write_json(json_file, table.to_dict("records"))
+    if not holds.all():
         raise typer.Exit(1)
 
 

@@ -10,7 +10,7 @@ from interp.stats.bootstrap import bootstrap_t
 from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_note
 from interp.stats.equivalence import Equivalence, equivalence, false_discovery
 from interp.stats.intervals import Interval, mean_interval, ratio_interval
-from interp.stats.multiplicity import MaxT, adjusted_p, max_t
+from interp.stats.multiplicity import MaxT, adjusted_p, max_t, reach_note
 
 __all__ = [
     "MIN_CLUSTERS",
@@ -31,5 +31,6 @@ __all__ = [
     "n_clusters",
     "rank_agreement",
     "ratio_interval",
+    "reach_note",
     "support_note",
 ]
