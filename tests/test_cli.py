@@ -278,3 +278,25 @@ def test_a_family_has_dashes_for_slashes_in_its_folder():
 
     name = "long_range/recall/512/fixed_source"
     assert _settings(name, preset="quick", seed=0).task == "long_range-recall-512-fixed_source"
+
+
+def test_validate_simulates_or_compares_and_not_both(interp):
+    code, _, err = interp("validate", "induction", "--statistics")
+    assert code == 2
+    assert err == (
+        "interp: --statistics simulates and takes no planted model, got induction; "
+        "ask for one of the two.\n"
+    )
+
+
+@pytest.mark.parametrize(("holds", "expected"), [(True, 0), (False, 1)])
+def test_validate_statistics_exits_with_1_when_a_claim_does_not_hold(
+    interp, monkeypatch, tmp_path, holds, expected
+):
+    rows = [{"measured": 0.05, "claimed": claimed, "holds": holds} for claimed in (True, False)]
+    rows[1]["holds"] = False
+    monkeypatch.setattr("interp.simulation.statistics", lambda **_: pd.DataFrame(rows))
+    code, out, _ = interp("validate", "--statistics", "--quiet", "--json", tmp_path / "found.json")
+    assert code == expected
+    assert f"{int(holds)} of 1 claims hold" in out
+    assert json.loads((tmp_path / "found.json").read_text()) == rows

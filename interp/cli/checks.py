@@ -53,6 +53,10 @@ def validate(
         bool,
         typer.Option("--grafts", help="Instead, plant in SmolLM2's own weights (10 minutes)."),
     ] = False,
+    statistics: Annotated[
+        bool,
+        typer.Option("--statistics", help="Instead: simulated sweeps, against what tests claim."),
+    ] = False,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -60,10 +64,16 @@ def validate(
 
     Exits with 1 if anything is wrong.
     """
+    if models and (grafts or statistics):
+        raise ValueError(
+            f"--grafts and --statistics take no planted models, got {', '.join(models)}; ask for "
+            "one of the two."
+        )
     if grafts:
-        if models:
-            raise ValueError(f"--grafts takes no planted models, got {', '.join(models)}.")
         _validate_grafts(json_file, quiet)
+        return
+    if statistics:
+        _simulate(json_file, quiet)
         return
     from interp.planted import NAMES as PLANTED
     from interp.recovery import recovery
@@ -109,6 +119,19 @@ def _validate_grafts(json_file: Path | None, quiet: bool) -> None:
     rows = {name: table.to_dict("records") for name, table in found.items()}
     write_json(json_file, rows | {"wrong": wrong})
     if wrong:
+        raise typer.Exit(1)
+
+
+def _simulate(json_file: Path | None, quiet: bool) -> None:
+    """Every procedure of `interp.stats` in sweeps whose truth is known."""
+    from interp.simulation import statistics
+
+    table = statistics(seed=0, n_sweeps=1_000, progress=progress_of(quiet))
+    print_table(table)
+    holds = table.loc[table["claimed"], "holds"]
+    typer.echo(f"{int(holds.sum())} of {len(holds)} claims hold")
+    write_json(json_file, table.to_dict("records"))
+    if not holds.all():
         raise typer.Exit(1)
 
 

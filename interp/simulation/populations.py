@@ -13,6 +13,8 @@ from interp.stats import Clusters
 Levels = Float[np.ndarray, "level column"]
 """Centred values, one row a cluster that a sweep may draw, one column a head, and the gap last."""
 
+TASKS = ("coreference",)
+
 Draw = Callable[[np.random.Generator, Levels, int], Float[np.ndarray, "drawn column"]]
 
 
@@ -49,7 +51,9 @@ def resampled(
 
 def gaussian(rng: np.random.Generator, levels: Levels, n: int) -> Float[np.ndarray, "drawn column"]:
     """Normal rows with the covariance of the real ones."""
-    return rng.standard_normal((n, len(levels))) @ levels / np.sqrt(len(levels))
+    weights = rng.standard_normal((n, len(levels))) / np.sqrt(len(levels))
+    drawn: Float[np.ndarray, "drawn column"] = weights @ levels
+    return drawn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +76,8 @@ class Population:
     effects: Float[np.ndarray, " head"]
     gap: float
     own: Levels
-    other: Levels | None = None
-    cells: Levels | None = None
+    other: Float[np.ndarray, "other column"] | None = None
+    cells: Float[np.ndarray, "cell column"] | None = None
     draw: Draw = resampled
 
     def sweep(self, rng: np.random.Generator, design: Design) -> Sweep:
@@ -101,26 +105,22 @@ class Population:
         return replace(self, name=f"{self.name}, Gaussian", draw=gaussian)
 
 
-def real_populations() -> dict[str, Population]:
-    """SmolLM2's effects: pairs of coreference (one way), and of agreement (noun × noun).
+def real_populations() -> list[Population]:
+    """SmolLM2's effects at the query, by task: of pairs that share nothing, and of both its words.
 
-    The keys are such as `"agreement, query"`. See `analyses.real_effects`.
+    See `analyses.real_effects`.
     """
-    found = {}
+    found = []
     with np.load(str(data_folder() / "real_effects.npz"), allow_pickle=False) as arrays:
-        for task, decompose in (("coreference", one_way), ("agreement", crossed)):
-            for scope in ("query", "everywhere"):
-                effects, gap, clusters = (
-                    arrays[f"{task}.{scope}.{name}"] for name in ("effects", "gap", "clusters")
-                )
-                columns = np.column_stack([effects, gap]).astype(float)
-                found[f"{task}, {scope}"] = decompose(f"{task}, {scope}", columns, clusters)
+        for task in TASKS:
+            columns = np.column_stack([arrays[f"{task}.effects"], arrays[f"{task}.gap"]])
+            columns = columns.astype(float)
+            found.append(one_way(task, columns))
+            found.append(crossed(task, columns, arrays[f"{task}.clusters"]))
     return found
 
 
-def one_way(
-    name: str, columns: Float[np.ndarray, "pair column"], _: Int[np.ndarray, "way pair"]
-) -> Population:
+def one_way(name: str, columns: Float[np.ndarray, "pair column"]) -> Population:
     """Each pair is a cluster."""
     mean = columns.mean(axis=0)
     return Population(name=name, effects=mean[:-1], gap=float(mean[-1]), own=columns - mean)

@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float
 
 from interp.progress import Advance
 from interp.simulation.nulls import Test
+from interp.simulation.rates import Rate
 from interp.stats import mean_interval
 
 N_PAIRS = {
@@ -19,6 +20,9 @@ a pair) and number of heads."""
 
 N_WITH_EFFECT = 10
 """Heads of a sweep that have the effect; the others have none."""
+
+
+WITHIN = 0.05
 
 
 def of_paired_t(
@@ -52,3 +56,8 @@ def of_max_t(
         shares[index] = (p_values <= 0.05).mean()
         advance(1)
     return shares
+
+
+def is_as_tabled(rate: Rate) -> bool:
+    """Whether a power is within 5 points of 80 %."""
+    return abs(rate.measured - 0.8) <= WITHIN

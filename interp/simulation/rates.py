@@ -23,9 +23,13 @@ def share(happened: Bool[np.ndarray, " sweep"]) -> Rate:
 
 
 def mean_share(shares: Float[np.ndarray, " sweep"]) -> Rate:
-    """Mean of a share of heads; sweeps are independent and heads are not, so sweeps are counted."""
+    """Mean of a share of heads, over the sweeps that have one.
+
+    Sweeps are independent and heads are not, so sweeps are counted.
+    """
+    shares = shares[~np.isnan(shares)]
     mean = float(shares.mean())
-    half = stats.norm.ppf(0.975) * float(shares.std(ddof=1)) / np.sqrt(len(shares))
+    half = float(stats.norm.ppf(0.975) * shares.std(ddof=1) / np.sqrt(len(shares)))
     return Rate(mean, mean - half, mean + half)
 
 

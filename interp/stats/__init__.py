@@ -10,7 +10,7 @@ from interp.stats.bootstrap import bootstrap_t
 from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_note
 from interp.stats.equivalence import Equivalence, equivalence, false_discovery
 from interp.stats.intervals import Interval, mean_interval, ratio_interval
-from interp.stats.multiplicity import MaxT, adjusted_p, max_t
+from interp.stats.multiplicity import MaxT, adjusted_p, max_t, reach_note
 from interp.stats.sign_flips import FlipNull, flip_null
 
 __all__ = [
@@ -35,5 +35,6 @@ __all__ = [
     "rank_agreement",
     "rank_agreements",
     "ratio_interval",
+    "reach_note",
     "support_note",
 ]

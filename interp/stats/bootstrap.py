@@ -1,10 +1,12 @@
 """The max-T test where effects are skewed: clusters are drawn anew instead of changing sign."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float
 
 from interp.stats.clusters import Clusters, cluster_codes, crossed_sums, require_finite
-from interp.stats.multiplicity import CHUNK_NUMBERS, MaxT, adjusted_by_largest, or_infinite
+from interp.stats.multiplicity import CHUNK_NUMBERS, MaxT, among_largest, or_infinite
 
 
 def bootstrap_t(
@@ -23,7 +25,9 @@ def bootstrap_t(
     crossed design can give, are left out.
 
     Unlike `max_t` it asks for no symmetry, and has less power for it: draws that repeat a cluster
-    often have a large t.
+    often have a large t. Of the eight heads of SmolLM2 that move coreference by 5 % or more it
+    found 0 in sweeps of 16 or 32 pairs, 5.5 of 64 and 8 of 128 (`max_t`: .7, 5.4, 7.6 and 8); see
+    `reach_note`.
 
     Raises:
         ValueError: a value is not finite, `n_draws` is below 1, or `clusters` is not one or two
@@ -39,8 +43,8 @@ def bootstrap_t(
     ways = cluster_codes(clusters)
     rng = np.random.default_rng(seed)
     sums, counts = crossed_sums(flat, ways[0], ways[1:])
-    everything = [np.ones((1, n)) for n in counts.shape]
-    observed = _t(*everything, sums, counts)[0]
+    once, other_once = (np.ones((1, n)) for n in counts.shape)
+    observed = _t(once, other_once, sums, counts)[0]
     from_mean = sums - counts[:, :, None] * flat.mean(axis=0)
     own, other = (_draws(n, n_draws, rng) for n in counts.shape)
     holds_items = ((own @ counts) * other).any(axis=1)
@@ -50,10 +54,10 @@ def bootstrap_t(
         np.abs(_t(own[start : start + rows], other[start : start + rows], from_mean, counts)).max(1)
         for start in range(0, len(own), rows)
     ]
-    p_value, smallest = adjusted_by_largest(observed, np.concatenate(largest))
+    test = among_largest(observed, np.concatenate(largest))
     shape = values.shape[1:]
-    return MaxT(
-        statistic=observed.reshape(shape), p_value=p_value.reshape(shape), smallest_p=smallest
+    return replace(
+        test, statistic=test.statistic.reshape(shape), p_value=test.p_value.reshape(shape)
     )
 
 
@@ -106,8 +110,9 @@ def _squares(
     squares = np.einsum("bc,bch->bh", weights, sums**2)
     products = np.einsum("bc,bch->bh", weights * counts, sums)
     squared_counts = (weights * counts**2).sum(axis=1, keepdims=True)
-    total: Float[np.ndarray, "draw head"] = squares - 2 * mean * products + mean**2 * squared_counts
-    return n_clusters / (n_clusters - 1) * total
+    total = squares - 2 * mean * products + mean**2 * squared_counts
+    corrected: Float[np.ndarray, "draw head"] = n_clusters / (n_clusters - 1) * total
+    return corrected
 
 
 def _squares_of_cells(

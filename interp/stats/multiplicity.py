@@ -5,9 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from interp.stats.clusters import Clusters, Codes, cluster_codes, crossed_sums, require_finite
+from interp.stats.clusters import (
+    Clusters,
+    Codes,
+    cluster_codes,
+    crossed_sums,
+    n_clusters,
+    require_finite,
+)
 from interp.stats.sign_flips import require_flips, sign_patterns
 
+_ALPHA = 0.05
 CHUNK_NUMBERS = 1_000_000  # 8 MB of float64 in the largest intermediate array
 
 
@@ -19,11 +27,13 @@ class MaxT:
         statistic: t, the mean over its cluster-robust standard error; 0 where all values are 0.
         p_value: two-sided, adjusted for the number of heads.
         smallest_p: the least that `p_value` could have been with so many clusters and flips.
+        critical: |t| above which a head is significant at .05; infinite where none can be.
     """
 
     statistic: Float[np.ndarray, "*head"]
     p_value: Float[np.ndarray, "*head"]
     smallest_p: float
+    critical: float
 
 
 def adjusted_p(p_values: Float[np.ndarray, "*head"]) -> Float[np.ndarray, "*head"]:
@@ -62,8 +72,10 @@ def max_t(
     and the larger p counts; the test is then approximate, and needs the two-way standard error in
     t: with one-way errors, chance effects of either way pass for an effect of the head.
 
-    The null is that clusters are symmetric about 0: true of exchanges between the two sides of a
-    pair, not of every removal.
+    The null is that clusters are symmetric about 0. Where their mean is 0 and they are skewed, as
+    effects of heads are, more is found: with the recentred effects of SmolLM2 on coreference some
+    head of 270 in 43 % of sweeps of 16 pairs, 29 % of 32, 22 % of 64 and 17 % of 128. Those heads
+    are small: one of at least 5 % of the gap in 7, 7, 4 and 0 %. `bootstrap_t` keeps its 5 %.
 
     Raises:
         ValueError: a value is not finite, `n_flips` is below 1, or `clusters` is not one or two
@@ -86,6 +98,23 @@ def max_t(
         statistic=tests[0].statistic.reshape(values.shape[1:]),
         p_value=np.max([test.p_value for test in tests], axis=0).reshape(values.shape[1:]),
         smallest_p=max(test.smallest_p for test in tests),
+        critical=max(test.critical for test in tests),
+    )
+
+
+def reach_note(test: MaxT, clusters: Clusters) -> str:
+    """A sentence where only a mean beyond one standard deviation of clusters can be found.
+
+    Means of single heads are seldom that large (.5 to .9 for the heads of SmolLM2 that move
+    coreference by 5 % or more), so that nothing found says nothing there.
+    """
+    count = n_clusters(clusters)
+    least = test.critical / np.sqrt(count)
+    if least <= 1:
+        return ""
+    return (
+        f"with {count} clusters a head is significant among {test.p_value.size} only if its mean "
+        f"is above {least:.1f} standard deviations of a cluster; more clusters are needed."
     )
 
 
@@ -103,18 +132,24 @@ def _test_of_way(
     chunks = (flips[start : start + rows] for start in range(0, len(flips), rows))
     largest = np.concatenate([np.abs(_t(chunk, sums, counts)).max(axis=1) for chunk in chunks])
     observed = _t(np.ones((1, len(counts))), sums, counts)[0]
-    p_value, smallest = adjusted_by_largest(observed, largest)
-    return MaxT(statistic=observed, p_value=p_value, smallest_p=smallest)
+    return among_largest(observed, largest)
 
 
-def adjusted_by_largest(
+def among_largest(
     observed: Float[np.ndarray, " head"], largest: Float[np.ndarray, " draw"]
-) -> tuple[Float[np.ndarray, " head"], float]:
-    """p-values of |t| among the largest |t| of each draw, and the least that they could be."""
+) -> MaxT:
+    """Each |t| against the largest |t| over heads of every draw."""
+    ordered = np.sort(largest)
     just_below = np.abs(observed) * (1 - 1e-9)  # a tie counts, however its sum was rounded
-    n_total = len(largest) + 1
-    n_reaching = n_total - np.searchsorted(np.sort(largest), just_below)
-    return n_reaching / n_total, 1 / n_total
+    n_total = len(ordered) + 1
+    n_reaching = n_total - np.searchsorted(ordered, just_below)
+    n_allowed = int(_ALPHA * n_total + 1e-9)  # the sweep itself and the draws that may reach it
+    return MaxT(
+        statistic=observed,
+        p_value=n_reaching / n_total,
+        smallest_p=1 / n_total,
+        critical=float(ordered[-n_allowed]) if n_allowed else np.inf,
+    )
 
 
 def _t(

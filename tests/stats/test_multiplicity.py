@@ -121,3 +121,32 @@ def test_max_t_finds_the_planted_heads_and_no_others(ways):
     test = stats.max_t(values, ways, seed=RNG_SEED)
     assert np.flatnonzero(test.p_value < 0.05).tolist() == planted
     assert np.sign(test.statistic[planted]).tolist() == [1, -1, 1]
+
+
+@pytest.mark.parametrize("test", [stats.max_t, stats.bootstrap_t])
+@pytest.mark.parametrize("ways", [[np.arange(20)], crossed(16, 8)])
+def test_a_head_is_significant_when_its_t_is_above_the_critical_one(test, ways):
+    rng = np.random.default_rng(15)
+    values = noise(rng, ways, n_heads=200, spread=0.2) + np.linspace(0, 3, 200)
+    found = test(values, ways, seed=RNG_SEED)
+    np.testing.assert_array_equal(found.p_value <= 0.05, np.abs(found.statistic) > found.critical)
+    assert 0 < (found.p_value <= 0.05).mean() < 1
+
+
+def test_no_t_is_critical_where_patterns_are_too_few():
+    found = stats.max_t(np.ones((4, 1)), [np.arange(4)], seed=RNG_SEED)
+    assert (found.smallest_p, found.critical) == (0.125, np.inf)
+
+
+def test_tests_that_find_only_huge_means_say_so():
+    """Two-sided t of 15 degrees at .05 is 2.13, .53 of √16; of 270 heads it is far higher."""
+    values = np.random.default_rng(16).exponential(size=(16, 270)) - 1
+    clusters = [np.arange(16)]
+    one = stats.bootstrap_t(values[:, :1], clusters, n_draws=999, seed=RNG_SEED)
+    assert stats.reach_note(one, clusters) == ""
+    many = stats.bootstrap_t(values, clusters, n_draws=999, seed=RNG_SEED)
+    assert stats.reach_note(many, clusters) == (
+        "with 16 clusters a head is significant among 270 only if its mean is above "
+        f"{many.critical / 4:.1f} standard deviations of a cluster; more clusters are needed."
+    )
+    assert many.critical / 4 > 2
