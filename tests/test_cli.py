@@ -88,10 +88,14 @@ def test_bad_input_is_one_sentence(interp, arguments, sentence):
     assert len(err.strip().splitlines()) == 1
 
 
-def test_grafts_are_planted_in_no_planted_model(interp):
-    code, _, err = interp("validate", "induction", "--grafts")
+@pytest.mark.parametrize("what", ["--grafts", "--statistics"])
+def test_validate_does_one_thing_at_a_time(interp, what):
+    code, _, err = interp("validate", "induction", what)
     assert code == 2
-    assert err.strip() == "interp: --grafts takes no planted models, got induction."
+    assert err.strip() == (
+        "interp: --grafts and --statistics take no planted models, got induction; ask for one of "
+        "the two."
+    )
 
 
 @pytest.mark.parametrize("is_right", [True, False])
@@ -274,19 +278,10 @@ def test_an_unknown_family_or_file_is_one_sentence(interp, command, task, senten
 
 
 def test_a_family_has_dashes_for_slashes_in_its_folder():
-    from interp.suite import _settings
+    from interp.suite import settings_of
 
     name = "long_range/recall/512/fixed_source"
-    assert _settings(name, preset="quick", seed=0).task == "long_range-recall-512-fixed_source"
-
-
-def test_validate_simulates_or_compares_and_not_both(interp):
-    code, _, err = interp("validate", "induction", "--statistics")
-    assert code == 2
-    assert err == (
-        "interp: --statistics simulates and takes no planted model, got induction; "
-        "ask for one of the two.\n"
-    )
+    assert settings_of(name, preset="quick", seed=0).task == "long_range-recall-512-fixed_source"
 
 
 @pytest.mark.parametrize(("holds", "expected"), [(True, 0), (False, 1)])
