@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from interp.contrast import Verdict
 from interp.report.spelling import percent
 from interp.store import Run
 
@@ -70,11 +71,13 @@ def sentences(runs):
         run = runs[task]
         gap = run.settings["gap"]
         yield (
-            f"{task}: gap {gap:.2f} logits; {count(run, ON_EDGE)} heads attend and matter on that "
-            f"edge, {count(run, NO_EFFECT)} attend with no effect seen, "
-            f"{count(run, SILENT)} matter without attending; rank agreement of CAS with the effect "
-            "on the edge "
-            f"{rho(run, 'cas', 'edge')}, of raw attention {rho(run, 'raw', 'edge')}."
+            f"{task}: gap {gap:.2f} logits; {count(run, Verdict.CONSISTENT)} heads are "
+            f"attention-consistent, {count(run, Verdict.WRONG_EDGE)} matter over another edge, "
+            f"{count(run, Verdict.IDLE)} attend but are idle, {count(run, Verdict.SILENT)} are "
+            f"silent but causal, {count(run, Verdict.NEGATIVE)} negative, "
+            f"{count(run, Verdict.INCONCLUSIVE)} inconclusive; rank agreement of CAS with the "
+            f"effect on the edge {rho(run, 'cas', 'edge')}, of raw attention "
+            f"{rho(run, 'raw', 'edge')}."
         )
 
 
@@ -107,9 +110,11 @@ def test_committed_pages_are_small_and_per_item_tables_are_left_out():
 def test_the_summary_counts_what_the_verdicts_say(runs):
     summary = pd.read_csv(REPORTS / "smollm2-135m" / "summary.csv").set_index("task")
     for task, run in runs.items():
-        reading = run.tables["verdicts"]["reading"]
-        assert summary.loc[task, "attend"] == reading.str.startswith("attends").sum()
-        assert summary.loc[task, "matter"] == reading.str.contains("matters").sum()
+        table = run.tables["verdicts"]
+        assert summary.loc[task, "attend"] == table["attends"].sum()
+        matters = table[["matters_everywhere", "matters_query", "matters_edge"]].any(axis=1)
+        assert summary.loc[task, "matter"] == matters.sum()
+        assert summary.loc[task, "attends_but_idle"] == count(run, Verdict.IDLE)
 
 
 def test_what_is_said_of_the_two_measures_is_so(runs):

@@ -274,8 +274,8 @@ def _beside_raw(row: dict[str, Any], measure: str) -> str:
 
 
 def _subtype(row: dict[str, Any]) -> str:
-    """ " (writes nothing)" after a verdict; nothing where it is not known."""
-    return f" ({row['subtype']})" if row["subtype"] else ""
+    """ " (writes nothing)" after a verdict; nothing where it is not known, or empty in a file."""
+    return f" ({row['subtype']})" if isinstance(row["subtype"], str) and row["subtype"] else ""
 
 
 def _effect_interval(row: dict[str, Any], tier: str) -> str:

@@ -1,5 +1,7 @@
 """Every known head, measured; and the numbers that one item's average does not show."""
 
+from functools import cache
+
 import pytest
 import torch
 
@@ -24,6 +26,12 @@ from interp.measures.repeats import repeats
 from interp.models.direct import direct_logit_attribution
 from interp.planted import NAMES
 from interp.validate import validate
+
+
+@cache
+def compared(name):
+    """What is known of a model beside what is measured, once for both tests that ask."""
+    return validate([name])
 
 
 def difference(logits, batch):
@@ -51,7 +59,7 @@ def test_every_head_is_what_it_is_known_to_be(plant, name):
 
     On the way the engine is compared with the loop over the bridge, on every head.
     """
-    table = validate([name])
+    table = compared(name)
     assert table["agrees"].all(), table[~table["agrees"]].to_string()
     assert set(table["quantity"]) >= {"everywhere", "query", "edge", "zero", "mean"}
 
@@ -59,7 +67,7 @@ def test_every_head_is_what_it_is_known_to_be(plant, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_zero_ablation_on_the_bridge_is_that_of_the_plain_model(plant, name):
     model, batch = plant(name)
-    expected = validate([name]).query("quantity == 'zero'").set_index("head")["measured"]
+    expected = compared(name).query("quantity == 'zero'").set_index("head")["measured"]
     intact = run(model, batch)
     for head in model.heads:
         lost = (intact - run(model, batch, ablate([head], Zero()))).mean().item()

@@ -218,6 +218,9 @@ def test_how_a_head_comes_to_its_verdict_is_said():
     table = FOUR.assign(subtype=["", "relay", "writes nothing", ""])
     (sentence,) = words.disagreements(table, "cas")["They attend, and are idle"]
     assert "(CAS 0.57), and is idle (writes nothing): its effect is 1 %" in sentence
+    as_read_from_a_file = table.assign(subtype=[None, float("nan"), float("nan"), None])
+    (sentence,) = words.disagreements(as_read_from_a_file, "cas")["They attend, and are idle"]
+    assert "(CAS 0.57), and is idle: its effect is 1 %" in sentence
 
 
 def test_templates_that_fail_the_gate_say_why():
