@@ -216,7 +216,7 @@ def test_data_says_what_is_good_and_what_is_not(interp, tiny_folder, pairs_file,
         "expected one JSON object, got Expecting value at column 1.",
     ]
     assert (
-        "own, pair0001.a: <|endoftext|>|The|[S: farmer]| beside| the|[DQ: pilots]  → ' is', "
+        "own, pair0001.a: <|endoftext|>|The|[S: farmer]|[C: beside]| the|[DQ: pilots]  → ' is', "
         "not ' are'"
     ) in lines
     for title in ("balance:", "cues alone (chance .5):", "cells:"):
