@@ -86,8 +86,8 @@ def bounds(model: Model, batches: Sequence[Batch], head: Head) -> tuple[float, f
     labels = pd.DataFrame([(each[0], each[-1]) for each in frames])
     labels.columns = ["cluster", "other_cluster"]
     interval = ratio_interval(
-        (table["intact"] - table["edited"]).to_numpy(float),
+        (table["intact"] - table["edited"]).to_numpy(float)[:, None],
         (table["intact"] - table["corrupt"]).to_numpy(float),
         cluster_labels(labels),
     )
-    return float(interval.low), float(interval.high)
+    return float(interval.low[0]), float(interval.high[0])

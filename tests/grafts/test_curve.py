@@ -15,7 +15,7 @@ from interp.grafts import (
     silence,
     summary,
 )
-from interp.grafts.found import ACTING, UNINVOLVED, bounds, found
+from interp.grafts.found import ACTING, bounds, found
 from interp.heads import Head
 from interp.tasks import build
 
@@ -62,27 +62,23 @@ def test_the_interval_of_one_head_alone_is_that_of_the_verdicts(plant):
 
 
 def test_in_smollm2_a_graft_is_found_at_its_size_on_other_items(smollm2):
-    """A head of the last layer but one; 32 pairs, tested among the nine of its layer.
+    """A head of the last layer but one, on 32 pairs: what was not there is found at its size.
 
     Beside it a head that finds the subject and is .4 of the behaviour falls silent.
     """
-    host, heads = Head(28, 3), [Head(28, number) for number in range(9)]
-    items = build("agreement", smollm2.tokenizer, n_pairs=160, seed=0)
-    each = parts(smollm2, items, n_fitted=64, n_heard=64, n_tested=32)
+    host = Head(28, 3)
+    items = build("agreement", smollm2.tokenizer, n_pairs=128, seed=0)
+    each = parts(smollm2, items, n_fitted=64, n_heard=32, n_tested=32)
     moved = moves(smollm2, each.fitted)
     assert moved.fit(host).r_squared > 0.7
     planted = grafts(smollm2, moved, each.heard, host, [0.1])[0.1]
-    before, after = (
-        found(model, each.tested[0], heads=heads, seed=0).loc[host.label]
-        for model in (smollm2, planted)
-    )
-    assert abs(before["effect_query"]) < 0.01
-    assert before["verdict"] == UNINVOLVED
+    low, high = bounds(smollm2, each.tested[0], host)
+    assert -0.01 < low < high < 0.01
+    after = found(planted, each.tested[0], heads=[host], seed=0).loc[host.label]
     assert after["effect_query_low"] <= 0.1 <= after["effect_query_high"]
     assert after["effect_query_high"] - after["effect_query_low"] < 0.06
-    assert after["effect_query_p"] < 0.05
     assert after["verdict"] == ACTING
-    few = [each.tested[0][0].first(32)]
+    few = [each.tested[0][0].first(16)]
     silenced = silence(smollm2, few, [Head(26, 0)], seed=0)
     assert silenced["agrees"].all(), silenced.T.to_string()
     assert silenced["effect_before"].item() > 0.2
