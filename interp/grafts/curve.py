@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import pandas as pd
@@ -43,7 +44,10 @@ class Parts:
 def parts(
     model: Model, items: Sequence[Item], *, n_fitted: int, n_heard: int, n_tested: int
 ) -> Parts:
-    """Items in parts of so many pairs as they stand, and all that are left as drawings to test on.
+    """Items in parts of so many pairs, and all that are left as drawings to test on.
+
+    Pairs are taken from the halves of a design in turn, so that every part has all wordings: a
+    graft that is fitted to some wordings says less on others.
 
     Raises:
         ValueError: there are too few for one drawing, or some are left over.
@@ -54,7 +58,7 @@ def parts(
             f"expected {n_fitted} + {n_heard} pairs and one or more times {n_tested}, got "
             f"{len(items) // 2}; a multiple of {n_tested} must be left to test on."
         )
-    start = 2 * (n_fitted + n_heard)
+    start, items = 2 * (n_fitted + n_heard), _in_turn(items)
     return Parts(
         fitted=model.encode(items[: 2 * n_fitted]),
         heard=model.encode(items[2 * n_fitted : start]),
@@ -63,6 +67,16 @@ def parts(
             for first in range(start, len(items), 2 * n_tested)
         ],
     )
+
+
+def _in_turn(items: Sequence[Item]) -> list[Item]:
+    """The pairs of one half and of the other in turn, each as it stands in its half."""
+    halves: dict[str, list[Sequence[Item]]] = {}
+    for first in range(0, len(items), 2):
+        halves.setdefault(items[first].split, []).append(items[first : first + 2])
+    return [
+        item for pairs in zip_longest(*halves.values()) for pair in pairs for item in pair or ()
+    ]
 
 
 def detection(
