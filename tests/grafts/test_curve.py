@@ -67,8 +67,8 @@ def test_in_smollm2_a_graft_is_found_at_its_size_on_other_items(smollm2):
     Beside it a head that finds the subject and is .4 of the behaviour falls silent.
     """
     host = Head(28, 3)
-    items = build("agreement", smollm2.tokenizer, n_pairs=128, seed=0)
-    each = parts(smollm2, items, n_fitted=64, n_heard=32, n_tested=32)
+    items = build("agreement", smollm2.tokenizer, n_pairs=112, seed=0)
+    each = parts(smollm2, items, n_fitted=48, n_heard=32, n_tested=32)
     moved = moves(smollm2, each.fitted)
     assert moved.fit(host).r_squared > 0.7
     planted = grafts(smollm2, moved, each.heard, host, [0.1])[0.1]
