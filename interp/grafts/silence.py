@@ -16,7 +16,7 @@ from interp.models import Model
 from interp.models.record import record
 
 ROUNDING = 1e-5
-N_LOOPED = 8
+N_LOOPED = 2
 
 
 def silence(

@@ -67,18 +67,18 @@ def test_in_smollm2_a_graft_is_found_at_its_size_on_other_items(smollm2):
     Beside it a head that finds the subject and is .4 of the behaviour falls silent.
     """
     host = Head(28, 3)
-    items = build("agreement", smollm2.tokenizer, n_pairs=128, seed=0)
-    each = parts(smollm2, items, n_fitted=64, n_heard=32, n_tested=32)
+    items = build("agreement", smollm2.tokenizer, n_pairs=96, seed=0)
+    each = parts(smollm2, items, n_fitted=32, n_heard=32, n_tested=32)
     moved = moves(smollm2, each.fitted)
     assert moved.fit(host).r_squared > 0.7
     planted = grafts(smollm2, moved, each.heard, host, [0.1])[0.1]
-    low, high = bounds(smollm2, each.tested[0], host)
-    assert -0.01 < low < high < 0.01
-    after = found(planted, each.tested[0], heads=[host], seed=0).loc[host.label]
-    assert after["effect_query_low"] <= 0.1 <= after["effect_query_high"]
-    assert after["effect_query_high"] - after["effect_query_low"] < 0.06
-    assert after["verdict"] == ACTING
+    before, after = (bounds(model, each.tested[0], host) for model in (smollm2, planted))
+    assert -0.01 < min(before) < max(before) < 0.01
+    assert min(after) <= 0.1 <= max(after) < min(after) + 0.06
     few = [each.tested[0][0].first(16)]
+    row = found(planted, few, heads=[host], seed=0).loc[host.label]
+    assert row["effect_query_p"] < 0.05
+    assert row["verdict"] == ACTING
     silenced = silence(smollm2, few, [Head(26, 0)], seed=0)
     assert silenced["agrees"].all(), silenced.T.to_string()
     assert silenced["effect_before"].item() > 0.2
