@@ -45,6 +45,9 @@ def mean_interval(
     larger one-way variance stands instead: among hundreds of heads, the one whose variance came
     out smallest by chance would pass for the most significant.
 
+    Where effects are skewed and clusters few, it is too short: redrawn from effects of SmolLM2 on
+    coreference, an interval of 95 % covers 92 to 93 % at 16 clusters of one pair, 94 % at 32.
+
     Raises:
         ValueError: a value is not finite, or `clusters` is not one or two ways of two or more.
 
