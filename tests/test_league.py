@@ -27,6 +27,8 @@ def data():
         effects={tier: size + rng.normal(size=(N_ITEMS, len(heads))) for tier in TIERS},
         gap=np.full(N_ITEMS, 4.0),
         clusters=[np.repeat(np.arange(N_ITEMS // 2), 2)],
+        cells=np.full(N_ITEMS, ""),
+        splits=np.full(N_ITEMS, ""),
     )
 
 
