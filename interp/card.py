@@ -186,5 +186,5 @@ def _backups(
             thresholds=settings.thresholds,
         )  # fmt: skip
     except UndefinedError:
-        return pd.DataFrame()
+        return pd.DataFrame(columns=["layer", "head", "backups", "conditional"])
     return found

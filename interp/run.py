@@ -223,6 +223,7 @@ def _decides(model: Model, items: Sequence[Item], settings: Settings) -> dict[st
     """What the figures depend on. Versions and times are recorded, and do not stand here."""
     return {
         "task": settings.task,
+        "preset": settings.preset,
         "items": items_hash(items),
         "model": model.name,
         "model_hash": model.weights_hash,

@@ -89,6 +89,24 @@ def tiny(tiny_folder):
 
 
 @pytest.fixture(scope="session")
+def planted():
+    """Planted models by name, each loaded once, with their items."""
+    from interp.models import load
+    from interp.planted import build
+
+    kept = {}
+
+    def model_and_batch(name):
+        if name not in kept:
+            model = load(f"planted/{name}")
+            (batch,) = model.encode(build(name).items)
+            kept[name] = model, batch
+        return kept[name]
+
+    return model_and_batch
+
+
+@pytest.fixture(scope="session")
 def smollm2():
     """The real model, from its wheel."""
     from interp.models import load

@@ -117,6 +117,13 @@ def test_the_summary_counts_what_the_verdicts_say(runs):
         assert summary.loc[task, "attends_but_idle"] == count(run, Verdict.IDLE)
 
 
+def test_what_is_said_of_heads_in_words_is_their_verdict(runs):
+    assert heads(runs["agreement"]).loc["L27H0", "verdict"] == Verdict.IDLE
+    coreference = heads(runs["coreference"])["verdict"]
+    assert (coreference != Verdict.CONSISTENT).all()
+    assert 2 * (coreference == Verdict.INCONCLUSIVE).sum() == (coreference != Verdict.NEITHER).sum()
+
+
 def test_the_best_head_beats_what_flipped_signs_give(runs):
     """The CAS of the best head, on pairs on which it was not chosen."""
     for run in runs.values():

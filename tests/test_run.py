@@ -85,6 +85,8 @@ def test_the_same_run_is_read_and_not_measured_again(finished, smollm2, monkeypa
     pd.testing.assert_frame_equal(again.tables["verdicts"], Run.load(folder).tables["verdicts"])
     with pytest.raises(ValueError, match="holds a different run"):
         run_task(smollm2, items[2:], Settings(task="agreement"), folder=folder)
+    with pytest.raises(ValueError, match=r"holds a different run \(preset differ"):
+        run_task(smollm2, items, Settings(task="agreement", preset="standard"), folder=folder)
 
 
 def test_the_corrupt_metric_is_that_of_the_other_direction_with_its_sign_turned(finished):

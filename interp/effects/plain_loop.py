@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from interp.effects.baselines import Baseline, Mean, PositionMean, Renormalised
+from interp.effects.baselines import Baseline, Mean, PositionMean, Renormalised, Zero
 from interp.effects.given import Given
 from interp.effects.scopes import AnyScope, edge_keys, edited_positions, is_edge
 from interp.encode import Batch
@@ -135,7 +135,12 @@ def _replacement(
     if isinstance(baseline, Given):
         rows = [baseline.row_of[item.item_id] for item in batch.items]
         return baseline.z[layer][rows].to(cache.z.device).expand_as(cache.z)
-    return torch.zeros_like(cache.z)
+    if isinstance(baseline, Zero):
+        return torch.zeros_like(cache.z)
+    raise ValueError(
+        f"the plain loop does not know what {baseline.name!r} puts in; give one of the baselines "
+        "of interp.effects."
+    )
 
 
 def _edge(

@@ -200,7 +200,8 @@ def _subtype(row: dict[str, float], attends: bool, thresholds: Thresholds) -> st
     whole, at_query = row.get("everywhere", np.nan), row["query"]
     is_at_query = abs(at_query) >= thresholds.matters
     from_other = row["other"] / at_query if is_at_query else 0.0
-    carried = 0.0 if is_at_query else row.get("source, anywhere", 0.0) / whole
+    acts_elsewhere = not is_at_query and abs(whole) >= thresholds.matters
+    carried = row["source, anywhere"] / whole if acts_elsewhere else 0.0
     turns = abs(row["changed_change"]) >= TURNED and row["changed_p"] < thresholds.alpha
     if attends:
         of_distractor = is_at_query and row["distractor"] / at_query >= _MOST

@@ -261,3 +261,19 @@ def test_choices_that_do_not_fit_are_refused(tiny, batch, scope, baseline, sente
     with pytest.raises(ValueError) as error:
         sweep(tiny, [batch], scopes=[scope], baseline=baseline)
     assert str(error.value) == sentence
+
+
+def test_the_plain_loop_puts_nothing_in_that_it_does_not_know(planted):
+    """A baseline of one's own must not pass for zero."""
+
+    class Own:
+        name = "my own"
+        donors, labels, table = Zero.donors, Zero.labels, Zero.table
+
+    model, batch = planted("induction")
+    with pytest.raises(ValueError) as error:
+        looped_logits(model, batch, [Head(1, 0)], Scope.QUERY, Own())
+    assert str(error.value) == (
+        "the plain loop does not know what 'my own' puts in; give one of the baselines of "
+        "interp.effects."
+    )

@@ -1,26 +1,9 @@
-"""Planted models, loaded once a session with their items; a random one that is sure of itself."""
+"""A random model on items of which it is sure."""
 
 from dataclasses import replace
 
 import pytest
 import torch
-
-from interp.models import load
-from interp.planted import build
-
-
-@pytest.fixture(scope="session")
-def planted(tmp_path_factory):
-    kept = {}
-
-    def model_and_batch(name):
-        if name not in kept:
-            model = load(f"planted/{name}")
-            (batch,) = model.encode(build(name).items)
-            kept[name] = model, batch
-        return kept[name]
-
-    return model_and_batch
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
@@ -43,4 +42,3 @@ def test_attention_is_ranked_against_effects_and_nothing_is_held_out():
         assert row["spearman"] == pytest.approx(expected, abs=1e-6), row
     assert "Nothing is held out" in found.how["halves"]
     assert found.how["n_pairs_scored"] == len(batch) // 2
-    assert not pd.DataFrame(table).empty

@@ -62,20 +62,25 @@ def test_unequal_tails_are_found_out():
 
 
 def test_on_real_effects_draws_keep_the_error_and_sign_flips_do_not():
-    """`interp validate --statistics` in short: 16 pairs of coreference, and nothing to find.
-
-    The effects are skewed. Intervals of 16 clusters fall short of 95 % by some points there (.92 of
-    100 sweeps, .93 of 800): what `mean_interval` says of itself.
-    """
+    """`interp validate --statistics` in short: 16 pairs of coreference, and nothing to find."""
     real = real_populations()[0]
     assert (real.name, real.other) == ("coreference", None)
     found = null_sweeps(real, Design(16), n_sweeps=N_SWEEPS, seed=6)
     rates = {name: share(happened) for name, happened in found.rejected.items()}
     assert rates["bootstrap-t max-T"].low <= 0.05
     assert rates[SYMMETRIC].low > 0.2
-    assert 0.9 < mean_share(found.mean_covered).measured < 0.95
     symmetric = null_sweeps(real.as_gaussian(), Design(16), n_sweeps=N_SWEEPS, seed=7)
     assert all(share(happened).low <= 0.05 for happened in symmetric.rejected.values())
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="a t interval of 16 skewed clusters is too short: .92 of 100 sweeps, .93 of 800; it "
+    "takes a bootstrap-t, which covers .95 there",
+)
+def test_on_real_effects_intervals_cover():
+    found = null_sweeps(real_populations()[0], Design(16), n_sweeps=N_SWEEPS, seed=6)
+    assert mean_share(found.mean_covered).high > 0.93
 
 
 def test_the_table_has_every_claim(monkeypatch):
