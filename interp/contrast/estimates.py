@@ -27,7 +27,7 @@ def estimates(
     - `sink_mass`, `sink_corrected`, and `raw`, `margin`, `cas` with 95 % intervals (`_low`,
       `_high`), cluster-robust, for each head by itself: means over items.
     - `effect_everywhere`, `_query`, `_edge`: shares of the behavioural gap (ratio of means), with
-      intervals, and `_p`: the sign-flip max-T p-value, adjusted for the number of heads.
+      intervals, and `_p`: the max-T p-value, adjusted for the number of heads.
     - `direct`: what the head says to the logits itself, as a share of the gap, with its interval.
     - `over_edge`: the share of the effect at the query that comes over query → source, with its
       interval, where the head matters at the query.
@@ -117,12 +117,12 @@ def _put_over_edge(table: pd.DataFrame, data: Observations) -> None:
 
 def _put_nothing(table: pd.DataFrame, data: Observations, thresholds: Thresholds) -> None:
     table["nothing_edge_p"] = table["nothing_p"] = table["nothing_q"] = np.nan
-    bound = thresholds.nothing * data.gap.mean()
-    if not (bound > 0 and data.has_clusters_in_every_cell):
+    if not (data.gap.mean() > 0 and data.has_clusters_in_every_cell):
         return
 
     def p_value(values: Float[np.ndarray, "item head"]) -> Float[np.ndarray, " head"]:
-        found = equivalence(values, data.clusters, bound=float(bound), cells=data.cells)
+        bound = thresholds.nothing
+        found = equivalence(values, data.gap, data.clusters, bound=bound, cells=data.cells)
         return found.p_value
 
     of_tiers = {tier: p_value(values) for tier, values in data.effects.items()}

@@ -25,7 +25,7 @@ def pattern_change(
 
     One row a head: `layer`, `head`, `of` (the label of that later head; empty where no head is
     above), `attention` (its own to the source, intact), `change` (after the removal less before)
-    with its 95 % interval `low`, `high`, and `p`: sign-flip max-T, adjusted for every later head
+    with its 95 % interval `low`, `high`, and `p`: max-T, adjusted for every later head
     and every head asked about. A change at `Scope.QUERY` is one of what the query looks for; one
     that is seen everywhere alone can also be of what the keys offer.
 

@@ -9,8 +9,10 @@ from interp.stats.behaviour import Gate, gate
 from interp.stats.bootstrap import bootstrap_t
 from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_note
 from interp.stats.equivalence import Equivalence, equivalence, false_discovery
+from interp.stats.flip_test import sign_flip_t
 from interp.stats.intervals import Interval, mean_interval, ratio_interval
-from interp.stats.multiplicity import MaxT, adjusted_p, max_t, reach_note
+from interp.stats.max_t import max_t
+from interp.stats.multiplicity import MaxT, adjusted_p, reach_note
 from interp.stats.sign_flips import FlipNull, flip_null
 
 __all__ = [
@@ -36,5 +38,6 @@ __all__ = [
     "rank_agreements",
     "ratio_interval",
     "reach_note",
+    "sign_flip_t",
     "support_note",
 ]

@@ -123,7 +123,7 @@ def test_the_causal_head_is_found_in_noise_and_no_other(effects):
     generator = np.random.default_rng(0)
     values = np.vstack([effects, effects])
     found = [
-        max_t(noisy(values, generator), [np.arange(64)], n_flips=499, seed=seed).p_value < 0.05
+        max_t(noisy(values, generator), [np.arange(64)], n_draws=499, seed=seed).p_value < 0.05
         for seed in range(20)
     ]
     assert all(run[0] for run in found)
@@ -136,7 +136,7 @@ def test_no_head_is_found_where_none_matters(effects):
     nothing = np.zeros((64, effects.shape[1]))
     n_false = sum(
         (
-            max_t(noisy(nothing, generator), [np.arange(64)], n_flips=199, seed=seed).p_value < 0.05
+            max_t(noisy(nothing, generator), [np.arange(64)], n_draws=199, seed=seed).p_value < 0.05
         ).any()
         for seed in range(100)
     )

@@ -53,7 +53,7 @@ def test_false_discovery_is_that_of_statsmodels():
 
 
 def test_equivalence_is_that_of_statsmodels():
-    found = stats.equivalence(VALUES[:, None], [ITEM], bound=1.0)
+    found = stats.equivalence(VALUES[:, None], np.ones(len(VALUES[:, None])), [ITEM], bound=1.0)
     assert found.p_value[0] == pytest.approx(0.002011835462278821, abs=1e-6)
 
 
@@ -68,7 +68,7 @@ def test_sign_flips_of_one_head_are_scipys_permutation_test():
     expected = scipy_stats.permutation_test(
         (values,), absolute_t, permutation_type="samples", n_resamples=np.inf, alternative="greater"
     )
-    found = stats.max_t(values[:, None], [np.arange(12)], n_flips=2**12, seed=0)
+    found = stats.sign_flip_t(values[:, None], [np.arange(12)], n_flips=2**12, seed=0)
     assert 0.01 < expected.pvalue < 0.5
     assert found.p_value[0] == pytest.approx(expected.pvalue, abs=1e-6)
 

@@ -23,7 +23,7 @@ def test_a_head_of_zeros_has_no_effect_and_no_nan(ways):
     for interval in (stats.mean_interval(values, ways), ratio):
         np.testing.assert_array_equal([interval.estimate, interval.se], 0)
         np.testing.assert_array_equal(interval.p_value, 1)
-    test = stats.max_t(values, ways, seed=RNG_SEED)
+    test = stats.sign_flip_t(values, ways, seed=RNG_SEED)
     np.testing.assert_array_equal([test.statistic, test.p_value], [[0, 0], [1, 1]])
 
 
@@ -35,7 +35,7 @@ def test_seeds_reproduce_and_inputs_stay():
     before = [array.copy() for array in inputs]
     stats.ratio_interval(effects, scores[:, -1], ways)
     for compute in (
-        lambda seed: stats.max_t(effects, ways, n_flips=50, seed=seed).p_value.tolist(),
+        lambda seed: stats.sign_flip_t(effects, ways, n_flips=50, seed=seed).p_value.tolist(),
         lambda seed: stats.rank_agreement(scores, effects, ways, size=np.abs, n_boot=9, seed=seed),
     ):
         assert compute(1) == compute(1) != compute(2)
@@ -52,7 +52,7 @@ def test_seeds_reproduce_and_inputs_stay():
             "leave out items, or heads, on which they are undefined.",
         ),
         (
-            lambda: stats.max_t(np.ones((2, 1)), [], seed=RNG_SEED),
+            lambda: stats.sign_flip_t(np.ones((2, 1)), [], seed=RNG_SEED),
             "clusters must hold one array of labels, or two in a crossed design, got 0; "
             "pass for example [noun, attractor].",
         ),
@@ -62,7 +62,7 @@ def test_seeds_reproduce_and_inputs_stay():
             "add items with other lexical frames.",
         ),
         (
-            lambda: stats.max_t(np.ones((2, 1)), [np.arange(2)], n_flips=0, seed=RNG_SEED),
+            lambda: stats.sign_flip_t(np.ones((2, 1)), [np.arange(2)], n_flips=0, seed=RNG_SEED),
             "n_flips must be at least 1, got 0; 9999 is usual.",
         ),
         (
