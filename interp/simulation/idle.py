@@ -33,7 +33,8 @@ def called_idle(
         values = np.concatenate([here.chance + upward, there.chance])
         clusters = [np.tile(way, 2) for way in here.clusters]
         cells = np.repeat([0, 1], len(here.chance))
-        found = equivalence(values, clusters, bound=bound, cells=cells)
+        gap = np.concatenate([here.gap, there.gap])
+        found = equivalence(values, gap, clusters, bound=BOUND, cells=cells)
         shares[index] = (found.p_value <= 0.05).mean()
         upward = -upward
         advance(1)

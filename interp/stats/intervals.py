@@ -96,7 +96,7 @@ def _interval(
     clusters: Clusters,
     confidence: float,
 ) -> Interval:
-    se = np.sqrt(_variance_of_mean(residuals, cluster_codes(clusters)))
+    se = np.sqrt(variance_of_mean(residuals, cluster_codes(clusters)))
     df = n_clusters(clusters) - 1
     half = stats.t.ppf((1 + confidence) / 2, df) * se
     without_spread = np.where(estimate == 0, 0.0, np.inf)
@@ -111,9 +111,10 @@ def _interval(
     )
 
 
-def _variance_of_mean(
+def variance_of_mean(
     residuals: Float[np.ndarray, "item *head"], ways: list[Codes]
 ) -> Float[np.ndarray, "*head"]:
+    """Cluster-robust, one-way or two-way; see `mean_interval`."""
     variances = [_one_way_variance(residuals, way) for way in ways]
     if len(ways) == 2:
         variances.append(sum(variances) - _one_way_variance(residuals, crossed_codes(*ways)))
