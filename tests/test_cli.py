@@ -69,6 +69,15 @@ def test_dry_run_does_nothing(interp, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(("preset", "folder"), [("quick", ""), ("standard", "-standard")])
+def test_each_preset_has_a_folder_of_its_own(interp, monkeypatch, tmp_path, preset, folder):
+    plan = pd.DataFrame({"route": ["x"], "seconds": [0.0], "memory_mb": [0.0]})
+    monkeypatch.setattr("interp.suite.plan_suite", lambda *_, **__: plan)
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = interp("run", "agreement", "--dry-run", "--preset", preset)
+    assert f"preset {preset}, into reports/smollm2-135m{folder}\n" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -34,7 +34,10 @@ def run(
         str, typer.Option(help="quick (32 pairs), standard (128) or full (512).")
     ] = "quick",
     seed: Annotated[int, typer.Option(help="Of items, flips and bootstraps.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder; default reports/MODEL.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder; default reports/MODEL, with -PRESET where it is not quick."),
+    ] = None,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
     memory: MemoryOption = None,
@@ -45,7 +48,7 @@ def run(
     """Behaviour, attention, exact removal of every head, and a page."""  # fmt: skip
     names = task_names(task)
     require_known("preset", preset, PRESETS)
-    folder = out or Path("reports") / locate(model).name
+    folder = out or Path("reports") / _folder_name(locate(model).name, preset)
     if dry_run:
         typer.echo(f"would run {', '.join(names)} on {model}, preset {preset}, into {folder}")
         from interp.suite import plan_suite
@@ -76,6 +79,11 @@ def run(
     print_table(summary)
     typer.echo(f"page: {folder / 'report.html'}")
     write_json(json_file, summary.to_dict(orient="records"))
+
+
+def _folder_name(model: str, preset: str) -> str:
+    """A model's runs lie by preset, so that one is no obstacle to another."""
+    return model if preset == "quick" else f"{model}-{preset}"
 
 
 def data(
