@@ -7,7 +7,7 @@ so what is found of it says how small an effect the toolkit sees in a model that
 from interp.grafts.apart import rewritten, silenced, written
 from interp.grafts.curve import Parts, detection, parts
 from interp.grafts.graft import effect_share, grafts
-from interp.grafts.hosts import drawn, hosts
+from interp.grafts.hosts import hosts, in_random_order
 from interp.grafts.moves import Moves, moves
 from interp.grafts.pretrained import check, complaints, summary
 from interp.grafts.silence import silence
@@ -18,10 +18,10 @@ __all__ = [
     "check",
     "complaints",
     "detection",
-    "drawn",
     "effect_share",
     "grafts",
     "hosts",
+    "in_random_order",
     "moves",
     "parts",
     "rewritten",

@@ -12,12 +12,12 @@ from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.grafts.found import bounds, found
 from interp.grafts.graft import grafts
-from interp.grafts.hosts import drawn, hosts
+from interp.grafts.hosts import hosts, in_random_order
 from interp.grafts.moves import moves
 from interp.heads import Head
 from interp.items import Item
 from interp.models import Model
-from interp.progress import Progress, silent
+from interp.progress import Progress, say, silent
 
 N_JUDGED = 64
 COLUMNS = [
@@ -98,27 +98,50 @@ def detection(
     none of them should be found to matter. Each graft is compared with TransformerLens's plain loop
     on the way.
 
+    Heads are tried in random order. One that carries a share at no loudness, as in early layers,
+    where what is added is read and undone on the way, is named on stderr and passed over; that is
+    settled before anything is looked for.
+
     Raises:
-        ArithmeticError: see `grafts`, or the engine and the plain loop disagree.
+        ArithmeticError: too few heads carry the shares, or the engine and the plain loop disagree.
         ValueError: there are fewer than `n_hosts` heads to graft on.
     """
     moved = moves(model, each.fitted)
     able = hosts(model, [each.fitted[0].first(N_JUDGED)], moved, seed=seed)
     as_it_is = found(model, each.tested[0], seed=seed)
     rows = [_row(as_it_is, head) | {"planted": 0.0} for head in able]
+    n_left = n_hosts
     with progress(f"grafts, seed {seed}", n_hosts * len(shares)) as advance:
-        for head in drawn(able, n_hosts, seed=seed):
-            for share, planted in grafts(model, moved, each.heard, head, shares).items():
-                check_against_loop(planted, each.tested[0][0], heads=[head], scopes=[Scope.QUERY])
-                row = _row(found(planted, each.tested[0], seed=seed), head)
-                ends = [bounds(planted, drawing, head) for drawing in each.tested]
-                n_holding = sum(low <= share <= high for low, high in ends)
-                counts = {"n_drawings": len(each.tested), "n_holding": n_holding}
-                rows.append(row | {"planted": share} | counts)
+        for head in in_random_order(able, least=n_hosts, seed=seed):
+            try:
+                of_share = grafts(model, moved, each.heard, head, shares)
+            except ArithmeticError as reason:
+                say(f"{reason} The next is tried.")
+                continue
+            for share, planted in of_share.items():
+                rows.append(_looked_for(planted, each, head, share, seed=seed))
                 advance(1)
+            n_left -= 1
+            if not n_left:
+                break
+        else:
+            raise ArithmeticError(f"{n_left} of {n_hosts} grafts found no head that carries them.")
     r_squared = {head.label: able[head] for head in able}
     table = pd.DataFrame(rows).fillna({"n_drawings": 0, "n_holding": 0})
     return table.assign(seed=seed, r_squared=table["head"].map(r_squared))[COLUMNS]
+
+
+def _looked_for(
+    planted: Model, each: Parts, head: Head, share: float, *, seed: int
+) -> dict[str, Any]:
+    """What is found of one graft, on the drawings one by one."""
+    check_against_loop(planted, each.tested[0][0], heads=[head], scopes=[Scope.QUERY])
+    ends = [bounds(planted, drawing, head) for drawing in each.tested]
+    return _row(found(planted, each.tested[0], seed=seed), head) | {
+        "planted": share,
+        "n_drawings": len(each.tested),
+        "n_holding": sum(low <= share <= high for low, high in ends),
+    }
 
 
 def _row(table: pd.DataFrame, head: Head) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from interp.heads import Head
 from interp.models import Model
 
 TOLERANCE = 0.02
-MOST_TRIALS = 8
+MOST_TRIALS = 6
 
 
 def grafts(
@@ -51,8 +51,8 @@ def grafts(
         else:
             raise ArithmeticError(
                 f"no loudness of {head.label} gave {share:.1%} of the gap, the nearest "
-                f"{min(shares_at.values(), key=lambda found: abs(found - share)):.1%}; choose a "
-                "head in a later layer."
+                f"{min(shares_at.values(), key=lambda found: abs(found - share)):.1%}; a head in a "
+                "later layer may."
             )
     return planted
 

@@ -30,16 +30,16 @@ def hosts(model: Model, batches: Sequence[Batch], moves: Moves, *, seed: int) ->
     return {head: r_squared[head] for head in telling if able[head.label]}
 
 
-def drawn(able: Mapping[Head, float], n_heads: int, *, seed: int) -> list[Head]:
-    """Some of the heads, at random.
+def in_random_order(able: Mapping[Head, float], *, least: int, seed: int) -> list[Head]:
+    """The heads, shuffled.
 
     Raises:
-        ValueError: there are not so many.
+        ValueError: there are fewer than `least`.
     """
-    if len(able) < n_heads:
+    if len(able) < least:
         raise ValueError(
-            f"expected {n_heads} heads that neither attend nor matter and whose output foretells "
+            f"expected {least} heads that neither attend nor matter and whose output foretells "
             f"the last residual (R² of {LEAST_R_SQUARED} or more), got {len(able)}; ask for fewer."
         )
-    places = np.random.default_rng(seed).choice(len(able), size=n_heads, replace=False)
-    return [list(able)[place] for place in sorted(places)]
+    heads = list(able)
+    return [heads[place] for place in np.random.default_rng(seed).permutation(len(heads))]

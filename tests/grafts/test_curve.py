@@ -7,9 +7,9 @@ from interp.grafts import (
     Parts,
     complaints,
     detection,
-    drawn,
     grafts,
     hosts,
+    in_random_order,
     moves,
     parts,
     silence,
@@ -27,10 +27,10 @@ def test_heads_to_graft_on_neither_attend_nor_matter_and_can_tell(plant):
     able = hosts(model, [batch], moved, seed=0)
     assert list(able) == [Head(0, 4), Head(0, 6)]
     assert able == {head: moved.fit(head).r_squared for head in able}
-    assert drawn(able, 2, seed=0) == list(able)
-    assert {tuple(drawn(able, 1, seed=seed)) for seed in range(9)} == {(head,) for head in able}
+    orders = {tuple(in_random_order(able, least=2, seed=seed)) for seed in range(9)}
+    assert orders == {tuple(able), tuple(able)[::-1]}
     with pytest.raises(ValueError) as error:
-        drawn(able, 3, seed=0)
+        in_random_order(able, least=3, seed=0)
     assert str(error.value) == (
         "expected 3 heads that neither attend nor matter and whose output foretells the last "
         "residual (R² of 0.5 or more), got 2; ask for fewer."
@@ -51,6 +51,28 @@ def test_a_curve_has_the_model_as_it_is_and_every_share(plant):
     assert grafted["n_holding"].to_list() == [2, 2]
     assert as_it_is["n_drawings"].to_list() == [0, 0]
     assert set(as_it_is["verdict"]) == {"neither"}
+
+
+def test_a_head_that_carries_no_graft_is_named_and_the_next_is_tried(plant, monkeypatch, capsys):
+    model, batch = plant("crowd")
+    same, tried = Parts(fitted=[batch], heard=[batch], tested=[[batch]]), []
+
+    def first_fails(model, moved, heard, head, shares):
+        tried.append(head)
+        if len(tried) == 1:
+            raise ArithmeticError(f"no loudness of {head.label} is enough.")
+        return grafts(model, moved, heard, head, shares)
+
+    monkeypatch.setattr("interp.grafts.curve.grafts", first_fails)
+    curve = detection(model, same, [0.2], n_hosts=1, seed=0)
+    assert set(tried) == {Head(0, 4), Head(0, 6)}
+    assert set(curve.loc[curve["planted"] > 0, "head"]) == {tried[1].label}
+    assert (
+        f"no loudness of {tried[0].label} is enough. The next is tried." in capsys.readouterr().err
+    )
+    tried.clear()
+    with pytest.raises(ArithmeticError, match="^1 of 2 grafts found no head that carries them"):
+        detection(model, same, [0.2], n_hosts=2, seed=0)
 
 
 def test_the_interval_of_one_head_alone_is_that_of_the_verdicts(plant):
