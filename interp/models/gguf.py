@@ -39,11 +39,23 @@ def converted(gguf: Path, *, say: Callable[[str], None]) -> Path:
         _convert(gguf, fresh)
         checksums = {path.name: file_hash(path) for path in sorted(fresh.iterdir())}
         (fresh / _RECORD).write_text(json.dumps({"source": source_hash, "files": checksums}))
-        if not target.exists():
-            fresh.rename(target)
+        settle(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return target
+
+
+def settle(fresh: Path, target: Path) -> None:
+    """Rename a whole folder into place, unless another process has made the same meanwhile.
+
+    Raises:
+        OSError: it cannot be renamed, and none is there.
+    """
+    try:
+        fresh.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
 
 
 def cache_folder() -> Path:

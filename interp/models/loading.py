@@ -21,7 +21,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from interp.models.gguf import cache_folder, converted, file_hash
+from interp.models.gguf import cache_folder, converted, file_hash, settle
 from interp.models.model import Model
 from interp.models.names import FAMILIES, Source, locate
 from interp.models.plain import Plain
@@ -90,8 +90,7 @@ def _planted(name: str) -> Path:
         write(name, fresh)
         content = "".join(file_hash(file) for file in sorted(fresh.iterdir()))
         target = home / f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
-        if not target.exists():
-            fresh.rename(target)
+        settle(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return target
