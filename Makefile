@@ -19,9 +19,9 @@ $(VENV)/.installed: requirements.lock
 report: $(VENV)/.installed
 	$(BIN)/interp run all --model smollm2-135m --preset quick
 
-# One thread: the models are small, and threads that wait for each other on busy cores are slow.
+# Two processes of one thread each: the models are small, and threads wait for each other.
 test: $(VENV)/.installed
-	OMP_NUM_THREADS=1 $(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadscope
 
 # Format, lint, types, import contracts. Nothing here repairs.
 check: $(VENV)/.installed
