@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from scipy.stats import beta, spearmanr
 
-from interp.effects.attribution import attribute
+from interp.effects.attribution import mean_attribution
 from interp.effects.baselines import Baseline, Resample
 from interp.effects.engine import sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric, MetricFunction, as_metric
@@ -75,13 +75,16 @@ def screened(
         k: of how many leading heads the recall is estimated.
 
     Raises:
-        ValueError: a share is not between 0 and 1, k heads are not measured, or see `attribute`.
+        ValueError: a share is not between 0 and 1, k heads are not measured, or see
+            `mean_attribution`.
     """
     if not (0 < screen <= 1 and 0 <= sample <= 1):
         raise ValueError(f"screen and sample are shares of the heads, got {screen} and {sample}.")
     where, measured = as_scope(scope), as_metric(metric)
-    found = [attribute(model, batch, where, baseline, measured) for batch in batches]
-    attribution = torch.cat(found).mean(0).flatten().numpy()
+    found = [mean_attribution(model, batch, where, baseline, measured) for batch in batches]
+    weights = torch.tensor([float(len(batch)) for batch in batches])
+    mean = torch.tensordot(weights / weights.sum(), torch.stack(found), dims=1)
+    attribution = mean.flatten().numpy()
     chosen = _chosen(attribution, screen, sample, np.random.default_rng(seed))
     n_measured = int((chosen != "no").sum())
     if n_measured < k:

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from interp.effects import (
+    LOGIT_DIFFERENCE,
     Positions,
     Renormalised,
     Resample,
@@ -12,6 +13,7 @@ from interp.effects import (
     Zero,
     mean_over,
 )
+from interp.effects.attribution import attribute, mean_attribution
 from interp.effects.check import ablated_logits
 from tests.effects.whole_forwards import intact, model_of, small_batch, without
 from tests.models.conftest import RUNNING, each, plain_of
@@ -72,3 +74,25 @@ def test_a_mean_equals_a_whole_forward(name, scope, batch):
     reference = batch.reordered(torch.tensor([4, 5, 6, 7]))
     baseline = mean_over(model, [reference], name="others")
     compare(model, batch.reordered(torch.tensor([0, 1, 2, 3])), scope, baseline)
+
+
+@pytest.mark.parametrize("name", [name for name in SOME if name != "bert"])
+@pytest.mark.parametrize("scope", [Scope.EVERYWHERE, Scope.QUERY, Scope.EDGE])
+def test_attribution_over_shared_rows_is_that_of_each_item_by_itself(name, scope, batch):
+    model = model_of(plain_of(name))
+    baselines = [Resample()] if scope is Scope.EDGE else [Resample(), ResampleRandom(seed=0)]
+    for baseline in baselines:
+        one_by_one = attribute(model, batch, scope, baseline, LOGIT_DIFFERENCE).mean(0)
+        shared = mean_attribution(model, batch, scope, baseline, LOGIT_DIFFERENCE)
+        largest = one_by_one.abs().max().item()
+        assert largest > 0
+        torch.testing.assert_close(shared, one_by_one, atol=1e-4 * largest, rtol=0)
+
+
+def test_an_edge_is_not_attributed_where_the_giver_is_read_elsewhere(batch):
+    """Items of one template are read at three positions here, and the engine itself minds not."""
+    model = model_of(plain_of("llama, grouped"))
+    baseline = ResampleRandom(seed=0)
+    with pytest.raises(ValueError, match="^item i. and the one that gives to it are read at"):
+        attribute(model, batch, Scope.EDGE, baseline, LOGIT_DIFFERENCE)
+    assert mean_attribution(model, batch, Scope.EDGE, baseline, LOGIT_DIFFERENCE).abs().max() > 0

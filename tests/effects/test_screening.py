@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from interp.effects import KL_DIVERGENCE, LOGIT_DIFFERENCE, Resample, Scope, Zero, sweep
-from interp.effects.attribution import attribute
+from interp.effects.attribution import attribute, mean_attribution
 from interp.effects.screening import _recall, screened
 
 
@@ -52,6 +52,15 @@ def test_the_estimate_is_the_slope_of_the_exact_effect(tiny, batch, scope):
         assert found[:, layer, head].numpy() == pytest.approx(
             slope.numpy(), abs=2e-2 * slope.abs().max().item() + 1e-3
         )
+
+
+@pytest.mark.parametrize("scope", [Scope.EVERYWHERE, Scope.QUERY, Scope.EDGE])
+@pytest.mark.parametrize("baseline", [Resample(), Zero()], ids=["resample", "zero"])
+def test_the_mean_over_shared_rows_is_that_of_each_item_by_itself(tiny, batch, scope, baseline):
+    one_by_one = attribute(tiny, batch, scope, baseline, LOGIT_DIFFERENCE).mean(0)
+    shared = mean_attribution(tiny, batch, scope, baseline, LOGIT_DIFFERENCE)
+    assert one_by_one.abs().max() > 1e-3
+    torch.testing.assert_close(shared, one_by_one, rtol=1e-4, atol=1e-6)
 
 
 def test_where_the_model_is_linear_the_estimate_is_exact(planted):
