@@ -32,16 +32,17 @@ def _clause(row: Row, thresholds: Thresholds, n_idle: int) -> str:
         if isfinite(row["over_edge"])
         else ""
     )
+    neutral = f"; {_percent(row['neutral'])} on neutral text" if isfinite(row["neutral"]) else ""
     clauses = {
-        Verdict.NEGATIVE: f"its removal helps: {effects}",
-        Verdict.CONSISTENT: f"{over_edge}{effects}",
-        Verdict.PARTLY: f"{over_edge}{effects}",
-        Verdict.WRONG_EDGE: f"nothing comes over the edge ({bound}): {effects}",
+        Verdict.NEGATIVE: f"its removal helps: {effects}{neutral}",
+        Verdict.CONSISTENT: f"{over_edge}{effects}{neutral}",
+        Verdict.PARTLY: f"{over_edge}{effects}{neutral}",
+        Verdict.WRONG_EDGE: f"nothing comes over the edge ({bound}): {effects}{neutral}",
         Verdict.REDUNDANT: f"{_percent(row['conditional'])} once {row['backups']} "
         f"{'are' if ',' in row['backups'] else 'is'} removed, and by itself: {effects}",
         Verdict.IDLE: f"wherever it was removed, and directly, {bound}{together}",
-        Verdict.SILENT: f"attention to the source {row['raw']:.2f}: {effects}",
-        Verdict.CAUSAL: effects,
+        Verdict.SILENT: f"attention to the source {row['raw']:.2f}: {effects}{neutral}",
+        Verdict.CAUSAL: f"{effects}{neutral}",
         Verdict.INCONCLUSIVE: _undecided(row, thresholds),
         Verdict.NEITHER: "",
     }

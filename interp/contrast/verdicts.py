@@ -14,13 +14,15 @@ EVIDENCE = {
     "conditional_p": np.nan,
     "backups": "",
     "idle_together": np.nan,
+    "neutral": np.nan,
     "subtype": "",
 }
 """What further measurements may say of a head, and what stands where they do not.
 
 `conditional` is the head's effect once its `backups` are removed, as a share, with its adjusted
 p-value; `idle_together` whether all heads that seem idle do nothing when removed at once, 1 or 0;
-`subtype` how a verdict comes about.
+`neutral` what the head's removal adds to the loss on neutral text, as a share of what that of all
+heads adds; `subtype` how a verdict comes about.
 """
 
 

@@ -12,9 +12,11 @@ from interp.encode import Batch
 from interp.evidence.folds import Fold, mean_folds
 from interp.evidence.idle import idle_together
 from interp.evidence.idle_subtype import idle_subtype
+from interp.evidence.neutral import neutral_text
 from interp.evidence.pattern_change import pattern_change
 from interp.evidence.redundancy import redundancy
 from interp.evidence.sources import where_from
+from interp.evidence.specificity import specificity
 from interp.evidence.uniform import uniform_pattern
 from interp.heads import Head
 from interp.models.model import Model
@@ -27,6 +29,9 @@ DIFFUSE = 0.8
 """The share of its effect that a head keeps under an even pattern, from which on it is diffuse."""
 TURNED = 0.1
 """By how much the attention of a later head has to change, for the head to be its modifier."""
+
+N_TEXTS, N_TOKENS = 16, 48
+"""Neutral texts, and the tokens of each."""
 
 _MOST = 0.5
 
@@ -65,12 +70,13 @@ def gathered(
 
     - Heads that attend and seem to do nothing: removed together, and by layer; what they write.
     - Heads that attend and have a small effect: their backups, and what they do without these.
+    - Heads that matter: whether they hurt neutral text too.
     - Heads that matter and do not attend, or over another edge: where their effect comes from.
 
     On items that name no source there is nothing to ask.
 
     Args:
-        n_heads: of the second and third kind, how many are looked into: those that stand highest by
+        n_heads: of all kinds but the first, how many are looked into: those that stand highest by
             attention, or have the largest effect. Of the first it is all.
 
     Raises:
@@ -88,21 +94,30 @@ def gathered(
     size = causal[[f"effect_{tier}" for tier in data.effects]].abs().max(axis=1)
     largest = causal.loc[size.sort_values(ascending=False).index[:n_heads]]
 
-    with progress("evidence", 3) as advance:
+    with progress("evidence", 4) as advance:
         together = _together(model, folds, seem_idle, widest, thresholds)
         advance(1)
         asked, among = (heads.nlargest(n_heads, measure) for heads in (quiet, attentive))
         backups = _backups(model, folds, asked, among, widest, thresholds)
         advance(1)
-        origins = _origins(model, batches, largest, table, widest, thresholds, seed=seed)
+        elsewhere = _on_neutral_text(model, largest, seed=seed)
         advance(1)
-    tables = {"idle_together": together.sets, "redundancy": backups, "origins": origins}
+        general = _general(elsewhere, thresholds)
+        origins = _origins(model, batches, largest, table, widest, general, thresholds, seed=seed)
+        advance(1)
+    tables = {
+        "idle_together": together.sets, "redundancy": backups, "specificity": elsewhere,
+        "origins": origins,
+    }  # fmt: skip
     writes = _writes(model, batches, seem_idle, thresholds)
     columns = ["layer", "head", "backups", "conditional", "conditional_p"]
     renamed = backups.rename(columns={"p": "conditional_p"}).reindex(columns=columns)
     subtypes = pd.concat([writes, origins.reindex(columns=["layer", "head", "subtype"])])
     heads = _none()
-    for part in (together.heads, renamed, subtypes.drop_duplicates(["layer", "head"])):
+    neutral = elsewhere.rename(columns={"effect": "neutral"}).reindex(
+        columns=["layer", "head", "neutral"]
+    )
+    for part in (together.heads, renamed, neutral, subtypes.drop_duplicates(["layer", "head"])):
         if len(part):
             heads = heads.merge(part, on=["layer", "head"], how="outer")
     return Evidence(heads=heads, tables={name: each for name, each in tables.items() if len(each)})
@@ -166,12 +181,31 @@ def _writes(
     return found[["layer", "head", "subtype"]]
 
 
+def _on_neutral_text(model: Model, heads: pd.DataFrame, *, seed: int) -> pd.DataFrame:
+    if heads.empty or model.plain.anatomy.unembedding is None or not model.is_causal:
+        return _none()
+    try:
+        text = neutral_text(model, n_texts=N_TEXTS, n_tokens=N_TOKENS, seed=seed)
+        return specificity(model, _heads(heads), text=text, controls={})
+    except UndefinedError:
+        return _none()
+
+
+def _general(elsewhere: pd.DataFrame, thresholds: Thresholds) -> set[Head]:
+    """Heads whose removal hurts neutral text as much as counts on the items."""
+    if elsewhere.empty:
+        return set()
+    hurts = (elsewhere["effect"] >= thresholds.matters) & (elsewhere["low"] > 0)
+    return set(_heads(elsewhere[hurts]))
+
+
 def _origins(
     model: Model,
     batches: Sequence[Batch],
     heads: pd.DataFrame,
     table: pd.DataFrame,
     scope: Scope,
+    general: set[Head],
     thresholds: Thresholds,
     *,
     seed: int,
@@ -189,13 +223,13 @@ def _origins(
     found = effects.assign(kept_uniform=kept).join(changed.add_prefix("changed_"))
     attends = table.set_index(["layer", "head"])["attends"]
     found["subtype"] = [
-        _subtype(row, bool(attends[key]), thresholds)
+        _subtype(row, bool(attends[key]), Head(*key) in general, thresholds)
         for key, row in zip(found.index, found.to_dict("records"), strict=True)
     ]
     return found.reset_index()
 
 
-def _subtype(row: dict[str, float], attends: bool, thresholds: Thresholds) -> str:
+def _subtype(row: dict[str, float], attends: bool, is_general: bool, thresholds: Thresholds) -> str:
     """How a head comes by an effect that is not over the edge it attends to, if it attends."""
     whole, at_query = row.get("everywhere", np.nan), row["query"]
     is_at_query = abs(at_query) >= thresholds.matters
@@ -212,6 +246,7 @@ def _subtype(row: dict[str, float], attends: bool, thresholds: Thresholds) -> st
             (is_at_query and row["kept_uniform"] >= DIFFUSE, "diffuse"),
             (turns, f"modifies {row['changed_of']}"),
             (max(from_other, carried) >= _MOST, "relay"),
+            (is_general, "general"),
             (not is_at_query, "upstream"),
         ],
         "",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from interp.heads import Head
 from interp.models.model import Model
+from interp.models.undefined import UndefinedError
 from interp.tasks.filler import filler_of
 from interp.tokens import text_ids
 
@@ -48,6 +50,9 @@ def neutral_text(model: Model, *, n_texts: int, n_tokens: int, seed: int) -> Neu
     """Sentences of the filler: weather and animals, no person and no present tense, in turn.
 
     As many texts again are the reference. All are cut to `n_tokens` behind the prefix.
+
+    Raises:
+        UndefinedError: the tokenizer does not know their words.
     """
     before = list(model.prefix.before)
     texts: dict[tuple[int, ...], None] = {}
@@ -59,11 +64,22 @@ def neutral_text(model: Model, *, n_texts: int, n_tokens: int, seed: int) -> Neu
         text = ""
         while len(ids) < n_tokens:
             text = f"{text} {next(sentences)}".strip()
+            _require_known(text, model.tokenizer)
             ids = text_ids(text, model.tokenizer)
         texts[(*before, *ids[:n_tokens])] = None
         number += 1
     rows = torch.tensor(list(texts))
     return NeutralText(ids=rows[:n_texts], reference=rows[n_texts:])
+
+
+def _require_known(text: str, tokenizer: Any) -> None:
+    unknown = tokenizer.unk_token_id
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    if unknown is not None and unknown in ids:
+        raise UndefinedError(
+            f"the tokenizer does not know all words of {text!r}, so there is no neutral text for "
+            "it; give a `NeutralText` of its own words."
+        )
 
 
 def losses(

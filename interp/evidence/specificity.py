@@ -12,6 +12,7 @@ from interp.evidence.neutral import NeutralText, losses
 from interp.evidence.removal import removal
 from interp.heads import Head
 from interp.models.model import Model
+from interp.models.undefined import UndefinedError
 from interp.stats import Interval, ratio_interval
 
 NEUTRAL = "neutral text"
@@ -46,7 +47,7 @@ def specificity(
 
     Raises:
         ValueError: there is no head, a control is called as the text is, the removal of all heads
-            takes nothing away, or see `removal`.
+            takes nothing away (on the text: UndefinedError), or see `removal`.
     """
     if not heads:
         raise ValueError("expected at least one head to remove, got none.")
@@ -67,7 +68,13 @@ def specificity(
 def _on_text(model: Model, heads: Sequence[Head], text: NeutralText) -> Interval:
     loss = losses(model, text, [[], model.heads, *([head] for head in heads)])
     added = loss[:, 1:] - loss[:, :1]
-    return ratio_interval(added[:, 1:], added[:, 0], [np.arange(len(loss))])
+    try:
+        return ratio_interval(added[:, 1:], added[:, 0], [np.arange(len(loss))])
+    except ValueError as error:
+        raise UndefinedError(
+            "the removal of all heads of the model does not change its loss on the neutral text, "
+            "so that there is nothing to take a share of."
+        ) from error
 
 
 def _rows(heads: Sequence[Head], control: str, share: Interval) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Which heads are asked what, and how the answers become a verdict, on models that are known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from interp.behaviour import item_table
@@ -55,3 +56,23 @@ def test_with_no_head_to_look_into_only_the_idle_are_asked(asked):
     assert not found.tables
     assert (table["verdict"] == Verdict.SILENT).sum() == 2
     assert np.isnan(table["conditional"]).all()
+
+
+def test_a_head_that_hurts_neutral_text_is_general(asked, monkeypatch):
+    """Two heads hand on what a third reads; were one to hurt all text, it would be general."""
+    _, table = asked("chain", 20)
+    assert table.loc[table["subtype"] == "upstream", "label"].tolist() == ["L1H0", "L2H0"]
+    assert table["neutral"].isna().all()
+
+    def hurts(model, heads, *, text, controls):
+        rows = pd.DataFrame(heads, columns=["layer", "head"])
+        share = np.where(rows["layer"] == 1, 0.3, 0.04)
+        return rows.assign(control="neutral text", effect=share, low=share / 2, high=2 * share)
+
+    monkeypatch.setattr("interp.evidence.gather.neutral_text", lambda *_, **__: None)
+    monkeypatch.setattr("interp.evidence.gather.specificity", hurts)
+    found, table = asked("chain", 20)
+    by_label = table.set_index("label")
+    assert by_label.loc[["L1H0", "L2H0"], "subtype"].tolist() == ["general", "upstream"]
+    assert by_label.loc["L1H0", "because"].endswith("; 30 % on neutral text")
+    assert len(found.tables["specificity"]) == by_label["neutral"].notna().sum() >= 3

@@ -19,6 +19,7 @@ from interp.evidence import (
 )
 from interp.evidence.neutral import losses
 from interp.heads import Head
+from interp.models.undefined import UndefinedError
 from interp.planted.words import VOCABULARY
 
 USUAL = Thresholds()
@@ -115,6 +116,12 @@ def test_neutral_texts_are_drawn_by_their_seed_and_differ(tiny):
     assert rows.shape == (12, 20 + len(tiny.prefix.before))
     assert len(torch.unique(rows, dim=0)) == 12
     assert "wind" in tiny.tokenizer.decode(rows.flatten())
+
+
+def test_no_neutral_text_where_the_tokenizer_does_not_know_it(planted):
+    model, _ = planted("induction")
+    with pytest.raises(UndefinedError, match="^the tokenizer does not know all words of 'The "):
+        neutral_text(model, n_texts=2, n_tokens=8, seed=0)
 
 
 def test_a_control_task_has_its_own_scale(planted):
