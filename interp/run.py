@@ -8,16 +8,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from interp.behaviour import behaviour, cells, item_table, noise_floor
 from interp.contrast import (
+    HALVES,
     Observations,
     Thresholds,
     by_template,
     observations,
     on_halves,
     selectivity,
+    stability,
     threshold_sweep,
     verdicts,
 )
@@ -39,6 +42,7 @@ from interp.models.model import Model
 from interp.models.record import record
 from interp.progress import Progress, silent
 from interp.report import write_report
+from interp.stats import max_t, reach_note, support_note
 from interp.store import Run, check_folder
 
 N_PAIRS = {"quick": 32, "standard": 128, "full": 512}
@@ -135,6 +139,7 @@ def measure(
         "scores": scores,
         "effects": effects,
         "by_template": by_template(data, kept_items),
+        "stability": stability(data, seed=settings.seed),
         **_judged(model, batches if examined else (), data, settings, even, progress),
     }
     how: dict[str, Any] = {}
@@ -153,7 +158,7 @@ def measure(
             tables["controls"] = _controls(model, batches, scores, settings.seed)
         if not why_no_repeats(model):
             tables["battery"] = battery(model, repeats(model, seed=settings.seed))
-    found = _found(model, batches, kept_items, settings, check)
+    found = _found(model, batches, kept_items, settings, check) | _design(data, settings.seed)
     found |= how | {"chance": even, "seconds": round(time.monotonic() - start)}
     return Run(settings=constant | found, tables=tables)
 
@@ -181,6 +186,17 @@ def _judged(
         halves = on_halves(data, thresholds, evidence=grounds.heads, seed=seed, chance=even)
         judged = judged.merge(halves, on=["layer", "head"], validate="1:1")
     return {"verdicts": judged, **grounds.tables}
+
+
+def _design(data: Observations, seed: int) -> dict[str, Any]:
+    """The clusters and halves of the items, and what so few of them cannot show."""
+    found = max_t(data.effects[str(Scope.QUERY)], data.clusters, seed=seed)
+    notes = (support_note(data.clusters), reach_note(found, data.clusters))
+    return {
+        "n_clusters": [len(np.unique(way)) for way in data.clusters],
+        "n_items_in_halves": [int((data.splits == half).sum()) for half in HALVES],
+        "cautions": [note for note in notes if note],
+    }
 
 
 def _can_examine(items: pd.DataFrame) -> bool:

@@ -15,6 +15,7 @@ from interp.contrast.observations import (
     head_effects,
     observations,
 )
+from interp.contrast.stability import stability
 from interp.contrast.threshold_sweep import threshold_sweep
 from interp.contrast.thresholds import Thresholds
 from interp.contrast.verdicts import EVIDENCE, judged, verdicts
@@ -41,6 +42,7 @@ __all__ = [
     "observations",
     "on_halves",
     "selectivity",
+    "stability",
     "threshold_sweep",
     "verdicts",
 ]

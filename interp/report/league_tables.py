@@ -44,6 +44,22 @@ def threshold_sweep(table: pd.DataFrame) -> Table:
     )
 
 
+def stability(table: pd.DataFrame) -> Table:
+    """How much of the top of each ranking stays when items are drawn anew."""
+    return Table(
+        columns=["ranking", "first", "overlap when items are drawn anew"],
+        rows=[
+            [
+                MEASURES.get(row["ranking"]) or f"effect {TIERS[row['ranking']]}",
+                f"{row['k']:.0f}",
+                bounded(row, "jaccard"),
+            ]
+            for row in rows_of(table.rename(columns={"low": "jaccard_low", "high": "jaccard_high"}))
+        ],
+        n_text=1,
+    )
+
+
 def _league(table: pd.DataFrame) -> Table:
     has_areas = "area" in table
     headings = ["captured (%)", "over raw attention (points)"] if has_areas else []

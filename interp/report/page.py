@@ -66,7 +66,7 @@ def write_report(run: Run, folder: Path) -> None:
     Args:
         run: `settings`, and the tables `behaviour` and `cells`; where the gate is passed,
             `verdicts` and `by_template` too, and `league` (with `captured`, `left_out` and
-            `threshold_sweep`), `controls` and `battery` if they have rows.
+            `threshold_sweep`), `stability`, `controls` and `battery` if they have rows.
         folder: where the tables of the run stand; made if need be.
     """
     plates = list(_plates(run))
@@ -224,6 +224,7 @@ def _tables(run: Run) -> dict[str, tables.Table]:
         "behaviour": tables.behaviour,
         "cells": tables.cells,
         "threshold_sweep": league_tables.threshold_sweep,
+        "stability": league_tables.stability,
         "battery": tables.battery,
         "controls": tables.controls,
     }

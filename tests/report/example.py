@@ -86,6 +86,7 @@ def settings(n_layers: int, n_heads: int) -> dict[str, Any]:
         "model": "SmolLM2-135M-Instruct",
         "model_hash": "5f0c1a9e",
         "dtype": "float32",
+        "weights": "as trained",
         "prefix": "<|endoftext|>",
         "preset": "standard",
         "n_pairs": 128,
@@ -111,6 +112,9 @@ def settings(n_layers: int, n_heads: int) -> dict[str, Any]:
         "n_layers": n_layers,
         "metric": "logit difference, answer less foil, at the query",
         "baseline": "resample from the pair",
+        "n_clusters": [40, 38],
+        "n_items_in_halves": [128, 128],
+        "cautions": [],
     }
 
 

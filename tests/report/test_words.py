@@ -287,11 +287,27 @@ def test_the_methods_statement_has_what_a_reader_needs(run):
         "L0H0, L14H3 and L29H8 (everywhere, query and edge) agree with the plain loop, one hooked "
         "forward pass a head, within 3.1 × 10⁻⁶ logits; the largest logit is 24.3"
     )
-    assert "5f0c1a9e" in statement["Model"]
-    assert "float32" in statement["Model"]
+    assert statement["Model"].endswith("float32, weights 5f0c1a9e, as trained")
+    assert "(max-T, sign flips by cluster, either way in turn)" in statement["Tests"]
+    assert statement["Clusters"] == "40 × 38, crossed"
+    assert statement["Halves"].startswith(
+        "128 items to discover and 128 to confirm, which share no"
+    )
+    assert statement["Caution"].startswith("What is put in place of a head's output can bring")
     assert SCOPE_OF_CLAIMS == (
         "Head-level claims are relative to this prompt distribution, corruption and metric."
     )
+
+
+def test_few_clusters_of_one_way_without_halves_are_stated(run):
+    note = "intervals are unsupported below 16 clusters a side; here are 8."
+    few = {"n_clusters": [8], "n_items_in_halves": [0, 0], "cautions": [note]}
+    statement = methods(Run(settings=run.settings | few, tables=run.tables))
+    assert statement["Clusters"] == (
+        "8. Intervals are unsupported below 16 clusters a side; here are 8."
+    )
+    assert statement["Halves"].startswith("none: all heads are chosen and read on the same items")
+    assert "(max-T, bootstrap-t)" in statement["Tests"]
 
 
 def test_a_run_without_verdicts_states_no_sweep():
