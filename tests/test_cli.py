@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from interp.cli import main
+from interp.store import Run
 from tests.conftest import agreement_pair
+from tests.report.example import example_run
 
 
 @pytest.fixture
@@ -304,3 +306,18 @@ def test_validate_statistics_exits_with_1_when_a_claim_does_not_hold(
     assert code == expected
     assert f"{int(holds)} of 1 claims hold" in out
     assert json.loads((tmp_path / "found.json").read_text()) == rows
+
+
+def test_a_figure_and_a_table_for_a_paper(interp, tmp_path):
+    run = example_run(6, 12)
+    Run(settings=run.settings | {"decides": {}}, tables=run.tables).save(tmp_path)
+    code, out, _ = interp("report", tmp_path, "--figure", "heatmaps", "--latex")
+    assert code == 0
+    assert out.splitlines() == [
+        f"figure: {tmp_path / 'figures' / 'heatmaps.pdf'}",
+        f"table: {tmp_path / 'verdicts.tex'}",
+    ]
+    assert (tmp_path / "figures" / "heatmaps.pdf").read_bytes().startswith(b"%PDF")
+    assert not (tmp_path / "report.html").exists()
+    code, _, err = interp("report", tmp_path, "--figure", "heatmaps", "--format", "pdff")
+    assert (code, err.strip()) == (2, "interp: unknown format 'pdff'; did you mean 'pdf'?")

@@ -1,7 +1,7 @@
 """Commands about tasks: run one, look at its items, draw its report again."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -124,10 +124,30 @@ def data(
 
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    figure: Annotated[
+        str | None, typer.Option(help="Only this figure, into figures/NAME.FORMAT.")
+    ] = None,
+    kind: Annotated[str, typer.Option("--format", help="Of the figure: pdf, png or svg.")] = "pdf",
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Only the table of verdicts, into verdicts.tex.")
+    ] = False,
 ) -> None:
     """Draw figures and page again from the tables of a run."""
-    from interp.report import write_report
-    from interp.store import Run
+    require_known("format", kind, ("pdf", "png", "svg"))
+    from interp.report import figure as draw
+    from interp.report import verdicts_as_latex, write_report
+    from interp.store import Run, write_whole
 
-    write_report(Run.load(folder), folder)
-    typer.echo(f"page: {folder / 'report.html'}")
+    run = Run.load(folder)
+    if figure is not None:
+        path = folder / "figures" / f"{figure}.{kind}"
+        path.parent.mkdir(exist_ok=True)
+        chosen: Any = kind
+        write_whole(path, draw(run, figure, chosen))
+        typer.echo(f"figure: {path}")
+    if latex:
+        write_whole(folder / "verdicts.tex", verdicts_as_latex(run).encode())
+        typer.echo(f"table: {folder / 'verdicts.tex'}")
+    if figure is None and not latex:
+        write_report(run, folder)
+        typer.echo(f"page: {folder / 'report.html'}")

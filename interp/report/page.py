@@ -69,9 +69,9 @@ def write_report(run: Run, folder: Path) -> None:
             `threshold_sweep`), `stability`, `controls` and `battery` if they have rows.
         folder: where the tables of the run stand; made if need be.
     """
-    plates = list(_plates(run))
+    drawn = list(plates(run))
     (folder / "figures").mkdir(parents=True, exist_ok=True)
-    for plate in plates:
+    for plate in drawn:
         write_whole(folder / "figures" / f"{plate.name}.png", plate.png)
         write_whole(folder / "figures" / f"{plate.name}.svg", canvas.encoded(plate.figure, "svg"))
     page = _render(
@@ -80,7 +80,7 @@ def write_report(run: Run, folder: Path) -> None:
         model=run.settings["model"],
         answer=words.answer(run),
         gate=words.gate(run.tables["behaviour"]),
-        plates={plate.name: plate for plate in plates},
+        plates={plate.name: plate for plate in drawn},
         heads=_heads(run) if _is_ranked(run) else None,
         tables=_tables(run),
         leagues=_leagues(run) if _has(run, "league") else None,
@@ -152,7 +152,8 @@ def _leagues(run: Run) -> dict[str, Any]:
     }
 
 
-def _plates(run: Run) -> Iterator[Plate]:
+def plates(run: Run) -> Iterator[Plate]:
+    """The figures of a run's page, in reading order."""
     behaviour = run.tables["behaviour"]
     yield Plate(
         "behaviour",
