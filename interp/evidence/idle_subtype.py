@@ -80,29 +80,24 @@ def _lengths(model: Model, batch: Batch) -> tuple[Lengths, Lengths, Lengths]:
     """
     rows = torch.arange(len(batch))
     source = edge_keys(Scope.EDGE, batch)
-    from_source: list[Tensor] = []
-    whole: list[Tensor] = []
-    donated: list[Tensor] = []
+    both: list[Tensor] = []
 
     def keep(call: Call) -> Tensor:
         def only(name: str, tensor: Tensor) -> Tensor:
             return tensor * source[:, None, None].to(tensor) if name == "pattern" else tensor
 
-        part = attend(replace(call, options={**call.options, "hook": only}))
+        from_source = attend(replace(call, options={**call.options, "hook": only}))
         z = attend(call)
-        from_source.append(part[rows, :, batch.query])
-        whole.append(z[rows, :, batch.query])
-        donated.append(z[batch.donor, :, batch.query])
+        both.append(torch.cat([part[rows, :, batch.query] for part in (from_source, z)]))
         return z
 
     with torch.inference_mode(), model.plain.attending(keep):
         model.plain.states(batch.ids.to(model.plain.module.device))
-        changes = [own - other for own, other in zip(whole, donated, strict=True)]
-        written, own, other, apart = (
-            head_outputs(model, z).norm(dim=-1).cpu().double().numpy()
-            for z in (from_source, whole, donated, changes)
-        )
-    return written, (own + other) / 2, apart
+        written, own = torch.split(head_outputs(model, both), len(batch))
+        other = own[batch.donor]
+        lengths = (part.norm(dim=-1) for part in (written, own, other, own - other))
+        of_source, of_own, of_other, of_change = (part.cpu().double().numpy() for part in lengths)
+    return of_source, (of_own + of_other) / 2, of_change
 
 
 def _gap(model: Model, batches: Sequence[Batch]) -> float:
