@@ -13,7 +13,7 @@ from interp.stats import Clusters
 Levels = Float[np.ndarray, "level column"]
 """Centred values, one row a cluster that a sweep may draw, one column a head, and the gap last."""
 
-TASKS = ("coreference",)
+TASKS = ("coreference", "agreement")
 
 Draw = Callable[[np.random.Generator, Levels, int], Float[np.ndarray, "drawn column"]]
 

@@ -24,10 +24,10 @@ def bootstrap_t(
     as its two clusters together (pigeonhole bootstrap). Draws that hold no item, which a sparse
     crossed design can give, are left out.
 
-    Unlike `max_t` it asks for no symmetry, and has less power for it: draws that repeat a cluster
-    often have a large t. Of the eight heads of SmolLM2 that move coreference by 5 % or more it
-    found 0 in sweeps of 16 or 32 pairs, 5.5 of 64 and 8 of 128 (`max_t`: .7, 5.4, 7.6 and 8); see
-    `reach_note`.
+    Unlike `sign_flip_t` it asks for no symmetry, and has less power for it: draws that repeat a
+    cluster often have a large t. Of the eight heads of SmolLM2 that move coreference by 5 % or more
+    it found none in sweeps of 16 or 32 pairs, 4.7 of 64 and 8.0 of 128 (sign flips: 1.0, 4.8, 7.8
+    and 8); of the five of agreement .7, 3.8, 5 and 5. See `reach_note`.
 
     Raises:
         ValueError: a value is not finite, `n_draws` is below 1, or `clusters` is not one or two

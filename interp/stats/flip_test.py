@@ -26,10 +26,11 @@ def sign_flip_t(
     t: with one-way errors, chance effects of either way pass for an effect of the head.
 
     The null is that clusters are symmetric about 0. Where their mean is 0 and they are skewed, as
-    effects of heads are, more is found: with the recentred effects of SmolLM2 on coreference some
-    head of 270 in 43 % of sweeps of 16 pairs, 29 % of 32, 22 % of 64 and 17 % of 128 (200, 200, 100
-    and 60 sweeps). Those heads are small: one of at least 5 % of the gap in 7, 7, 4 and 0 %.
-    `bootstrap_t` keeps its 5 %.
+    effects of heads are, more is found: with recentred effects of SmolLM2, in one way, some head of
+    270 in 46 % of sweeps of 16 pairs of coreference, 36 % of 32, 28 % of 64 and 14 % of 128 (of
+    agreement 28, 28, 22 and 16 %; 200 sweeps each). Those heads are small: one of at least 5 % of
+    the gap in 12, 3, 1 and 0 %. `bootstrap_t` keeps its 5 %, and so does this test where the design
+    is crossed.
 
     Raises:
         ValueError: a value is not finite, `n_flips` is below 1, or `clusters` is not one or two

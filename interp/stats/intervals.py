@@ -45,8 +45,9 @@ def mean_interval(
     larger one-way variance stands instead: among hundreds of heads, the one whose variance came
     out smallest by chance would pass for the most significant.
 
-    Where effects are skewed and clusters few, it is too short: redrawn from effects of SmolLM2 on
-    coreference, an interval of 95 % covers 92 to 93 % at 16 clusters of one pair, 94 % at 32.
+    Where effects are skewed and clusters few, it is a little short: redrawn from effects of SmolLM2
+    on coreference, an interval of 95 % covers 93.1 % at 16 clusters of one pair, 93.7 % at 32; on
+    agreement 94.4 % at both, and crossed 16 × 8 it covers 95.7 to 96.3 %.
 
     Raises:
         ValueError: a value is not finite, or `clusters` is not one or two ways of two or more.
