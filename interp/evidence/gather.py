@@ -175,7 +175,10 @@ def _writes(
     if seem_idle.empty:
         return _none()
     try:
-        found = idle_subtype(model, batches, _heads(seem_idle), thresholds=thresholds)
+        direct = seem_idle.set_index(["layer", "head"])["direct"]
+        found = idle_subtype(
+            model, batches, _heads(seem_idle), direct=direct, thresholds=thresholds
+        )
     except UndefinedError:
         return _none()
     return found[["layer", "head", "subtype"]]

@@ -10,24 +10,24 @@ from jaxtyping import Float
 from torch import Tensor
 
 from interp.contrast.thresholds import Thresholds
-from interp.effects.baselines import Resample
-from interp.effects.engine import corrupt_metric, intact_metric
-from interp.effects.metrics import LOGIT_DIFFERENCE
-from interp.effects.repair import direct_effects
 from interp.effects.scopes import Scope, edge_keys
 from interp.encode import Batch
 from interp.heads import Head
 from interp.models.direct import head_outputs
 from interp.models.model import Model
 from interp.models.plain import Call, attend
-from interp.models.record import record
 
 NOTHING, CONSTANT, UNREAD = "writes nothing", "constant writer", "unread direction"
 _LEAST = 0.05
 
 
 def idle_subtype(
-    model: Model, batches: Sequence[Batch], heads: Sequence[Head], *, thresholds: Thresholds
+    model: Model,
+    batches: Sequence[Batch],
+    heads: Sequence[Head],
+    *,
+    direct: "pd.Series[float]",
+    thresholds: Thresholds,
 ) -> pd.DataFrame:
     """What heads that attend and do nothing write at the query.
 
@@ -39,6 +39,9 @@ def idle_subtype(
     `"writes nothing"` (`relative` below .05), `"constant writer"` (`moved` below .05), `"unread
     direction"` (`direct` within `thresholds.nothing` of 0), else empty: it says something.
 
+    Args:
+        direct: by layer and head, the mean direct effect as a share of the gap (see `estimates`).
+
     Raises:
         UndefinedError: heads do not add up to the logits in this model.
         ValueError: there is no head, or an item names no source.
@@ -47,10 +50,6 @@ def idle_subtype(
         raise ValueError("expected at least one head that would be called idle, got none.")
     lengths = [_lengths(model, batch) for batch in batches]
     written, whole, apart = (np.concatenate(each).mean(0) for each in zip(*lengths, strict=True))
-    direct = pd.concat(
-        [direct_effects(model, [b], scope=Scope.QUERY, baseline=Resample()) for b in batches]
-    )
-    said = direct.groupby(["layer", "head"])["direct"].mean() / _gap(model, batches)
     table = pd.DataFrame(
         {
             "layer": [head.layer for head in heads],
@@ -58,7 +57,7 @@ def idle_subtype(
             "written": [written[head] for head in heads],
             "relative": [written[head] / whole.mean() for head in heads],
             "moved": [_ratio(apart[head], whole[head]) for head in heads],
-            "direct": [said[head] for head in heads],
+            "direct": [direct[tuple(head)] for head in heads],
         }
     )
     cases = [
@@ -98,14 +97,6 @@ def _lengths(model: Model, batch: Batch) -> tuple[Lengths, Lengths, Lengths]:
         lengths = (part.norm(dim=-1) for part in (written, own, other, own - other))
         of_source, of_own, of_other, of_change = (part.cpu().double().numpy() for part in lengths)
     return of_source, (of_own + of_other) / 2, of_change
-
-
-def _gap(model: Model, batches: Sequence[Batch]) -> float:
-    recorded = [record(model.plain, batch, keep=()) for batch in batches]
-    gaps = [
-        intact_metric(r, LOGIT_DIFFERENCE) - corrupt_metric(r, LOGIT_DIFFERENCE) for r in recorded
-    ]
-    return float(torch.cat(gaps).mean())
 
 
 def _ratio(part: float, whole: float) -> float:

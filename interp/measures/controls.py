@@ -102,7 +102,7 @@ def controls(
     """
     chooses = every_second_pair(batches)
     offset = offset_level(batches, chooses)
-    records = [record(model.plain, batch) for batch in batches]
+    records = [record(model.plain, batch, keep=("pattern",)) for batch in batches]
     random, kept = (
         _random(model, batches, measures, chooses, n_seeds, keep) for keep in (False, True)
     )
@@ -146,7 +146,7 @@ def _random(
     values = []
     for seed in range(n_seeds):
         plain = random_init(model, seed=seed, keep_embeddings=keep_embeddings).plain
-        records = [record(plain, batch) for batch in batches]
+        records = [record(plain, batch, keep=("pattern",)) for batch in batches]
         by_measure = [_scores(records, measure) for measure in measures]
         values.append([_mean(scores, _best(scores, chooses), chooses) for scores in by_measure])
     means: Float[np.ndarray, " measure"] = np.mean(values, axis=0)

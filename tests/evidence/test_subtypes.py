@@ -3,11 +3,14 @@
 from math import e, exp, log, sqrt
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
+from interp.behaviour import item_table
 from interp.contrast import Thresholds
-from interp.effects import Scope, Zero
+from interp.effects import LOGIT_DIFFERENCE, Scope, Zero
+from interp.effects.repair import direct_effects
 from interp.evidence import (
     Control,
     Fold,
@@ -26,10 +29,19 @@ USUAL = Thresholds()
 TEXTS = ("ba be bi bo", "da de di do", "fa fe fi fo", "ga ge gi go")
 
 
+def said(model, batches):
+    """Direct effects as shares of the gap, by head."""
+    gap = pd.concat([item_table(model, [batch], LOGIT_DIFFERENCE) for batch in batches])
+    direct = direct_effects(model, batches).groupby(["layer", "head"])["direct"].mean()
+    return direct / (gap["clean"] - gap["corrupt"]).mean()
+
+
 def test_decoys_are_idle_each_in_its_own_way(planted):
     """By hand: lengths 1, 0, 3, .7 √16, .7 and 0 of six heads, 1.25 on average."""
     model, batch = planted("decoys")
-    found = idle_subtype(model, [batch], model.heads[:5], thresholds=USUAL)
+    found = idle_subtype(
+        model, [batch], model.heads[:5], direct=said(model, [batch]), thresholds=USUAL
+    )
     assert found["subtype"].tolist() == [
         "", "writes nothing", "unread direction", "constant writer", "constant writer",
     ]  # fmt: skip
@@ -44,7 +56,9 @@ def test_lengths_are_those_of_the_bridge(tiny, items):
     """Second route: pattern, values and output matrix of TransformerLens."""
     batches = tiny.encode(items)
     head = Head(2, 1)
-    found = idle_subtype(tiny, batches, [head], thresholds=USUAL).iloc[0]
+    found = idle_subtype(tiny, batches, [head], direct=said(tiny, batches), thresholds=USUAL).iloc[
+        0
+    ]
     written, own, apart = [], [], []
     for batch in batches:
         rows = torch.arange(len(batch))
@@ -141,7 +155,7 @@ def test_requests_that_cannot_be_met_are_refused(planted):
     control = Control(folds=[Fold(batches=[batch], baseline=Zero())], scope=Scope.QUERY)
     for call, message in (
         (
-            lambda: idle_subtype(model, [batch], [], thresholds=USUAL),
+            lambda: idle_subtype(model, [batch], [], direct=said(model, [batch]), thresholds=USUAL),
             "expected at least one head that would be called idle, got none.",
         ),
         (
