@@ -14,14 +14,18 @@ from interp.models import Model
 def hosts(model: Model, batches: Sequence[Batch], moves: Moves, *, seed: int) -> dict[Head, float]:
     """The heads on which a contribution can be grafted, each with its R² (see `Moves.fit`).
 
-    Their verdict is that they neither attend nor matter, and their effect at the query is within
-    what counts as none seen.
+    They lie in the last third of the layers: what an earlier one adds along the direction of the
+    last residual is read and undone on the way (in SmolLM2 one of layer 17 carries 2 % of the gap,
+    one of layer 18 3 %, however loud). Their verdict is that they neither attend nor matter, and
+    their effect at the query is within what counts as none seen.
 
     Args:
         batches: on which heads are judged; not those on which grafts will be tested.
     """
-    r_squared = {head: moves.fit(head).r_squared for head in model.heads}
-    telling = [head for head in model.heads if r_squared[head] >= LEAST_R_SQUARED]
+    first = model.n_layers - max(1, model.n_layers // 3)
+    late = [head for head in model.heads if head.layer >= first]
+    r_squared = {head: moves.fit(head).r_squared for head in late}
+    telling = [head for head in late if r_squared[head] >= LEAST_R_SQUARED]
     if not telling:
         return {}
     table = found(model, batches, heads=telling, seed=seed)

@@ -13,7 +13,7 @@ from interp.tasks import build
 MODEL, TASK = "smollm2-135m", "agreement"
 SILENCED = ("L26H0", "L27H8")
 SHARES = (0.03, 0.05, 0.1)
-N_SEEDS, N_HOSTS = 2, 2
+N_SEEDS, N_HOSTS = 2, 1
 N_FITTED, N_HEARD, N_TESTED, N_DRAWINGS = 128, 128, 32, 5
 CONFIDENCE, LEAST_P = 0.95, 0.01
 
