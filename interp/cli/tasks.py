@@ -1,7 +1,7 @@
 """Commands about tasks: run one, look at its items, draw its report again."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -142,8 +142,7 @@ def report(
     if figure is not None:
         path = folder / "figures" / f"{figure}.{kind}"
         path.parent.mkdir(exist_ok=True)
-        chosen: Any = kind
-        write_whole(path, draw(run, figure, chosen))
+        write_whole(path, draw(run, figure, cast(Any, kind)))
         typer.echo(f"figure: {path}")
     if latex:
         write_whole(folder / "verdicts.tex", verdicts_as_latex(run).encode())

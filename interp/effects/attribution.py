@@ -82,9 +82,8 @@ def mean_attribution(
     _require_slope(model, baseline, metric)
     if not route(model.plain).by_layers:
         return attribute(model, batch, scope, baseline, metric).mean(0)
-    order = torch.from_numpy(
-        np.lexsort(batch.ids.numpy().T[::-1])
-    )  # what is shared stands together
+    # prompts that share prefixes stand together
+    order = torch.from_numpy(np.lexsort(batch.ids.numpy().T[::-1]))
     total = torch.zeros(model.n_layers, model.n_heads)
     for items in torch.split(order, _n_at_once(model, batch)):
         work = prepare(

@@ -13,7 +13,7 @@ from interp.evidence.removal import removal
 from interp.heads import Head
 from interp.models.model import Model
 from interp.models.undefined import UndefinedError
-from interp.stats import Interval, ratio_interval
+from interp.stats import Interval, mean_interval, ratio_interval
 
 NEUTRAL = "neutral text"
 
@@ -68,13 +68,14 @@ def specificity(
 def _on_text(model: Model, heads: Sequence[Head], text: NeutralText) -> Interval:
     loss = losses(model, text, [[], model.heads, *([head] for head in heads)])
     added = loss[:, 1:] - loss[:, :1]
-    try:
-        return ratio_interval(added[:, 1:], added[:, 0], [np.arange(len(loss))])
-    except ValueError as error:
+    texts = [np.arange(len(loss))]
+    of_all = mean_interval(added[:, :1], texts)
+    if of_all.low[0] <= 0 <= of_all.high[0]:
         raise UndefinedError(
             "the removal of all heads of the model does not change its loss on the neutral text, "
             "so that there is nothing to take a share of."
-        ) from error
+        )
+    return ratio_interval(added[:, 1:], added[:, 0], texts)
 
 
 def _rows(heads: Sequence[Head], control: str, share: Interval) -> pd.DataFrame:

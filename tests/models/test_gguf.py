@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from interp.models import gguf, load
-from interp.models.gguf import check_reading, converted, is_whole
+from interp.models.gguf import check_reading, converted, is_whole, settle
 from interp.models.names import locate
 
 SENTENCES = (
@@ -142,3 +142,14 @@ def test_a_file_that_is_no_gguf_is_one_sentence(tmp_path, monkeypatch):
     source.write_bytes(b"not a model")
     with pytest.raises(ValueError, match=r"broken.gguf cannot be read as a GGUF model"):
         load(str(source))
+
+
+def test_a_folder_that_another_process_made_meanwhile_stays(tmp_path):
+    fresh, target = tmp_path / "fresh", tmp_path / "target"
+    for folder, content in ((fresh, "mine"), (target, "theirs")):
+        folder.mkdir()
+        (folder / "weights").write_text(content)
+    settle(fresh, target)
+    assert (target / "weights").read_text() == "theirs"
+    with pytest.raises(OSError, match="gone"):
+        settle(tmp_path / "gone", tmp_path / "nowhere")
