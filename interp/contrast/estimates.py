@@ -8,6 +8,7 @@ from scipy import stats
 from interp.contrast.observations import SELECTIVITY, TIERS, Observations, mean_of_defined
 from interp.contrast.thresholds import Thresholds
 from interp.stats import (
+    N_DRAWS,
     Interval,
     equivalence,
     false_discovery,
@@ -20,7 +21,12 @@ _POWER = 0.8
 
 
 def estimates(
-    data: Observations, thresholds: Thresholds, *, seed: int, chance: float
+    data: Observations,
+    thresholds: Thresholds,
+    *,
+    seed: int,
+    chance: float,
+    n_draws: int = N_DRAWS,
 ) -> pd.DataFrame:
     """One row a head: `layer`, `head`, `label`, and what was measured of it; NaN where it was not.
 
@@ -42,6 +48,7 @@ def estimates(
     Args:
         chance: attention that falls on the source when it is spread evenly over all keys that are
             no sink.
+        n_draws: of the max-T tests.
     """
     table = pd.DataFrame(data.heads, columns=["layer", "head"])
     table["label"] = [head.label for head in data.heads]
@@ -54,7 +61,7 @@ def estimates(
         table[name] = mean_of_defined(values)
     table["attends"] = _attends(table, thresholds, chance)
     for tier in TIERS:
-        _put_effect(table, tier, data, thresholds, seed=seed)
+        _put_effect(table, tier, data, thresholds, seed=seed, n_draws=n_draws)
     direct = None if data.direct is None else ratio_interval(data.direct, data.gap, data.clusters)
     _put(table, "direct", direct)
     _put_over_edge(table, data)
@@ -90,7 +97,13 @@ def _attends(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> "pd.
 
 
 def _put_effect(
-    table: pd.DataFrame, tier: str, data: Observations, thresholds: Thresholds, *, seed: int
+    table: pd.DataFrame,
+    tier: str,
+    data: Observations,
+    thresholds: Thresholds,
+    *,
+    seed: int,
+    n_draws: int,
 ) -> None:
     name, changes = f"effect_{tier}", data.effects.get(tier)
     if changes is None:
@@ -98,21 +111,22 @@ def _put_effect(
         table[f"{name}_p"] = np.nan
     else:
         _put(table, name, ratio_interval(changes, data.gap, data.clusters))
-        table[f"{name}_p"] = max_t(changes, data.clusters, seed=seed).p_value
+        tested = max_t(changes, data.clusters, n_draws=n_draws, seed=seed)
+        table[f"{name}_p"] = tested.p_value
     is_large = table[name].abs() >= thresholds.matters
     table[f"matters_{tier}"] = is_large & (table[f"{name}_p"] < thresholds.alpha)
 
 
 def _put_over_edge(table: pd.DataFrame, data: Observations) -> None:
     columns = ["over_edge", "over_edge_low", "over_edge_high"]
-    table[columns] = np.nan
-    if "edge" not in data.effects:
-        return
-    is_distinct = table["effect_query_low"] * table["effect_query_high"] > 0
-    for row in np.flatnonzero(table["matters_query"] & is_distinct):
-        edge, query = (data.effects[tier][:, row] for tier in ("edge", "query"))
-        share = ratio_interval(edge[:, None], query, data.clusters)
-        table.loc[row, columns] = [share.estimate[0], share.low[0], share.high[0]]
+    shares = np.full((len(table), 3), np.nan)
+    if "edge" in data.effects:
+        is_distinct = table["effect_query_low"] * table["effect_query_high"] > 0
+        for head in np.flatnonzero(table["matters_query"] & is_distinct):
+            edge, query = (data.effects[tier][:, head] for tier in ("edge", "query"))
+            share = ratio_interval(edge[:, None], query, data.clusters)
+            shares[head] = share.estimate[0], share.low[0], share.high[0]
+    table[columns] = shares
 
 
 def _put_nothing(table: pd.DataFrame, data: Observations, thresholds: Thresholds) -> None:

@@ -8,6 +8,7 @@ from interp.contrast.estimates import estimates, selectivity
 from interp.contrast.labels import Verdict
 from interp.contrast.observations import TIERS, Observations
 from interp.contrast.thresholds import Thresholds
+from interp.stats import N_DRAWS
 
 EVIDENCE = {
     "conditional": np.nan,
@@ -33,6 +34,7 @@ def verdicts(
     seed: int,
     chance: float,
     evidence: pd.DataFrame | None = None,
+    n_draws: int = N_DRAWS,
 ) -> pd.DataFrame:
     """One row a head: the columns of `estimates`, of the evidence, and a verdict.
 
@@ -40,10 +42,10 @@ def verdicts(
     claims that single removals cannot make: without evidence such heads are inconclusive.
 
     Args:
-        chance: as in `estimates`.
+        chance, n_draws: as in `estimates`.
         evidence: `layer`, `head` and any columns of `EVIDENCE`, for some heads or all.
     """
-    table = estimates(data, thresholds, seed=seed, chance=chance)
+    table = estimates(data, thresholds, seed=seed, chance=chance, n_draws=n_draws)
     return judged(table, thresholds, evidence)
 
 

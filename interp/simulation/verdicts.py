@@ -10,6 +10,7 @@ from interp.contrast import Observations, Thresholds, Verdict, verdicts
 from interp.contrast.observations import TIERS
 from interp.heads import Head
 from interp.progress import Advance
+from interp.simulation.nulls import FEW_DRAWS
 from interp.simulation.populations import Design, Population, Sweep
 
 EFFECT = 0.2
@@ -71,7 +72,9 @@ def false_verdicts(
         truth = np.roll(np.resize(_CYCLE, len(population.effects)), index)
         data = _observations(population, design, truth, rng)
         evidence = pd.DataFrame(data.heads, columns=["layer", "head"]).assign(idle_together=1.0)
-        table = verdicts(data, _THRESHOLDS, seed=index, chance=_CHANCE, evidence=evidence)
+        table = verdicts(
+            data, _THRESHOLDS, seed=index, chance=_CHANCE, evidence=evidence, n_draws=FEW_DRAWS
+        )
         for kind, rate in _errors(table, truth).items():
             found.setdefault(kind, []).append(rate)
         advance(1)

@@ -13,10 +13,12 @@ from interp.stats.flip_test import sign_flip_t
 from interp.stats.intervals import Interval, mean_interval, ratio_interval
 from interp.stats.max_t import max_t
 from interp.stats.multiplicity import MaxT, adjusted_p, reach_note
+from interp.stats.resampling import N_DRAWS
 from interp.stats.sign_flips import FlipNull, flip_null
 
 __all__ = [
     "MIN_CLUSTERS",
+    "N_DRAWS",
     "Clusters",
     "Correlation",
     "Equivalence",

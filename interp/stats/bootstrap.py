@@ -7,13 +7,14 @@ from jaxtyping import Float
 
 from interp.stats.clusters import Clusters, cluster_codes, crossed_sums, require_finite
 from interp.stats.multiplicity import CHUNK_NUMBERS, MaxT, among_largest, or_infinite
+from interp.stats.resampling import N_DRAWS
 
 
 def bootstrap_t(
     values: Float[np.ndarray, "item *head"],
     clusters: Clusters,
     *,
-    n_draws: int = 9_999,
+    n_draws: int = N_DRAWS,
     seed: int,
 ) -> MaxT:
     """Bootstrap-t max-T test of every head's mean against 0, clusters drawn with replacement.

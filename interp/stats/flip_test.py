@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 
 from interp.stats.clusters import Clusters, Codes, cluster_codes, crossed_sums, require_finite
 from interp.stats.multiplicity import CHUNK_NUMBERS, MaxT, among_largest, or_infinite
+from interp.stats.resampling import N_DRAWS
 from interp.stats.sign_flips import require_flips, sign_patterns
 
 
@@ -14,7 +15,7 @@ def sign_flip_t(
     values: Float[np.ndarray, "item *head"],
     clusters: Clusters,
     *,
-    n_flips: int = 9_999,
+    n_flips: int = N_DRAWS,
     seed: int,
 ) -> MaxT:
     """Sign-flip max-T test of every head's mean against 0, signs flipped by cluster.

@@ -7,13 +7,14 @@ from interp.stats.bootstrap import bootstrap_t
 from interp.stats.clusters import Clusters
 from interp.stats.flip_test import sign_flip_t
 from interp.stats.multiplicity import MaxT
+from interp.stats.resampling import N_DRAWS
 
 
 def max_t(
     values: Float[np.ndarray, "item *head"],
     clusters: Clusters,
     *,
-    n_draws: int = 9_999,
+    n_draws: int = N_DRAWS,
     seed: int,
 ) -> MaxT:
     """Max-T test of every head's mean against 0: by sign flips where crossed, else by new draws.

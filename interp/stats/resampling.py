@@ -7,6 +7,9 @@ from jaxtyping import Float
 
 from interp.stats.clusters import Clusters, cluster_codes
 
+N_DRAWS = 9_999
+"""Of a test, unless told otherwise: with the sample itself, as many as .05 needs to be whole."""
+
 
 def draws(
     clusters: Clusters, n_boot: int, rng: np.random.Generator

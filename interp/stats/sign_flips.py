@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from interp.stats.clusters import Clusters, cluster_codes, cluster_sums, require_finite
+from interp.stats.resampling import N_DRAWS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,7 @@ def flip_null(
     clusters: Clusters,
     *,
     passed_in: float = 0.05,
-    n_flips: int = 9_999,
+    n_flips: int = N_DRAWS,
     seed: int,
 ) -> FlipNull:
     """The level that the mean over items passes by chance, one-sided, signs flipped by cluster.

@@ -9,7 +9,7 @@ from interp.simulation.populations import Design, real_populations
 from interp.simulation.verdicts import ANY_CLAIM, false_verdicts
 from interp.stats import equivalence
 
-N_SWEEPS = 4
+N_SWEEPS = 16
 
 
 @pytest.fixture(scope="module", params=[(0, Design(32)), (1, Design(16, 8))], ids=["one", "two"])
