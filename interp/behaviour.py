@@ -9,15 +9,14 @@ import torch
 from jaxtyping import Float, Shaped
 
 from interp.contrast import cluster_labels
-from interp.effects.engine import corrupt_metric, intact_metric
-from interp.effects.metrics import Metric
+from interp.effects.engine import unedited
+from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.encode import Batch, positions_of, token_in_context
 from interp.items import Item
 from interp.measures.representation import representation_margins
 from interp.models.model import Model
-from interp.models.record import record
 from interp.models.trie import last_logits
-from interp.stats import Clusters, Gate, gate, mean_interval
+from interp.stats import LEAST_CONTRAST, Clusters, Gate, gate, mean_interval
 from interp.tokens import text_ids
 
 LEAST_CLUSTERS = 8
@@ -27,8 +26,7 @@ def item_table(model: Model, batches: list[Batch], metric: Metric) -> pd.DataFra
     """One row an item: where it belongs, and the metric on it and on its counterfactual."""
     frames = []
     for batch in batches:
-        recorded = record(model.plain, batch, keep=())
-        clean, corrupt = intact_metric(recorded, metric), corrupt_metric(recorded, metric)
+        clean, corrupt = unedited(model, batch, metric)
         frames.append(_item_frame(batch.items, batch.ids.shape[1], clean, corrupt))
     return pd.concat(frames, ignore_index=True)
 
@@ -102,23 +100,26 @@ def _item_frame(
 def noise_floor(model: Model, batch: Batch, metric: Metric) -> float:
     """How far the metric moves when the same items stand in another order, in its own unit."""
     order = torch.arange(len(batch)).flip(0)
-    one = intact_metric(record(model.plain, batch, keep=()), metric)
-    other = intact_metric(record(model.plain, batch.reordered(order), keep=()), metric)
+    one, _ = unedited(model, batch, metric)
+    other, _ = unedited(model, batch.reordered(order), metric)
     return float((one[order] - other).abs().max())
 
 
-def behaviour(items: pd.DataFrame) -> pd.DataFrame:
+def behaviour(items: pd.DataFrame, *, least: float = LEAST_CONTRAST) -> pd.DataFrame:
     """One row a template: the contrast with its interval, and whether it passes the gate.
 
     The contrast is the metric on a prompt less the metric, for the same answer, on its
     counterfactual. `share_flipped` is the share of pairs in which it is positive, `accuracy` that
     of items on which the metric itself is; accuracy never gates, because a bias to one slot can
     hold it at a half while every contrast is right.
+
+    Args:
+        least: the contrast that a behaviour has at least, in the unit of the metric.
     """
     rows = []
     for template, group in items.groupby("template_id", sort=True):
         contrast = (group["clean"] - group["corrupt"]).to_numpy(float)
-        result = _gate(contrast, cluster_labels(group), group["pair_id"].to_numpy(str))
+        result = _gate(contrast, cluster_labels(group), group["pair_id"].to_numpy(str), least)
         of_pair = pd.Series(contrast).groupby(group["pair_id"].to_numpy()).mean()
         rows.append(
             {
@@ -140,11 +141,14 @@ def behaviour(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _gate(
-    contrast: Float[np.ndarray, " item"], clusters: Clusters, pairs: Shaped[np.ndarray, " item"]
+    contrast: Float[np.ndarray, " item"],
+    clusters: Clusters,
+    pairs: Shaped[np.ndarray, " item"],
+    least: float,
 ) -> Gate:
     """The gate; without an interval, and not passed, where one lexical frame is in every pair."""
     if all(len(np.unique(way)) > 1 for way in clusters):
-        return gate(contrast, clusters, pairs)
+        return gate(contrast, clusters, pairs, least=least)
     nothing = float("nan")
     return Gate(
         mean=float(contrast.mean()),
@@ -156,10 +160,11 @@ def _gate(
     )
 
 
-def cells(items: pd.DataFrame) -> pd.DataFrame:
+def cells(items: pd.DataFrame, name: str = LOGIT_DIFFERENCE.name) -> pd.DataFrame:
     """One row a template and cell of the design: the metric with its interval, and accuracy.
 
-    A cell of fewer than eight clusters has no interval: it would say nothing.
+    Columns of the metric have its name. A cell of fewer than eight clusters has no interval: it
+    would say nothing.
     """
     rows = []
     for (template, cell), group in items.groupby(["template_id", "cell"], sort=True):
@@ -170,9 +175,9 @@ def cells(items: pd.DataFrame) -> pd.DataFrame:
                 "template_id": str(template),
                 "cell": str(cell),
                 "n_items": len(group),
-                "logit_difference": float(values.mean()),
-                "logit_difference_low": low,
-                "logit_difference_high": high,
+                name: float(values.mean()),
+                f"{name}_low": low,
+                f"{name}_high": high,
                 "accuracy": float((values > 0).mean()),
             }
         )

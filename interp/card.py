@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from interp.asked import has_logits
 from interp.effects.places import by_position
 from interp.effects.scopes import Scope
 from interp.encode import Batch
@@ -17,7 +18,7 @@ from interp.models.record import record
 from interp.models.undefined import UndefinedError
 from interp.progress import Progress, silent
 from interp.run import Settings, measure, tiers
-from interp.suite import items_of, settings_of, with_logits
+from interp.suite import items_of, settings_of
 
 N_PLACED = 16
 """Items on which a head is removed one position at a time."""
@@ -72,13 +73,13 @@ def head_card(
         ValueError: there is no such head, or bad input.
     """
     with progress(f"loading {model_name}", 1):
-        model = with_logits(load(model_name, prefix=prefix))
+        model = _causal(load(model_name, prefix=prefix))
     head = model.head(name)
     parts: dict[str, list[pd.DataFrame]] = {
         name: [] for name in ("verdicts", "measures", "backups", "positions", "examples")
     }
     for task in tasks:
-        settings = settings_of(task, preset=preset, seed=seed)
+        settings = settings_of(task, model, preset=preset, seed=seed)
         items = items_of(task, model, preset=preset, seed=seed)
         for part, table in _on_task(model, items, settings, head, progress).items():
             parts[part].append(table.assign(task=settings.task))
@@ -91,6 +92,15 @@ def head_card(
             for part, table in tables.items()
         }
     )
+
+
+def _causal(model: Model) -> Model:
+    if not (has_logits(model) and model.is_causal):
+        raise ValueError(
+            f"{model.name} predicts no next token, and a head's card reads the answer from it; "
+            "choose a causal language model such as smollm2-135m."
+        )
+    return model
 
 
 def _on_task(

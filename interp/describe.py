@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from interp.asked import as_read, has_logits
 from interp.behaviour import (
     answer_table,
     behaviour,
@@ -20,7 +21,6 @@ from interp.models.model import Model
 from interp.report.spelling import counted, visible
 from interp.tasks import balance, heuristics
 from interp.tasks.readers import Reading
-from interp.tasks.sentences import masked, read_at
 from interp.tokens import covering, text_ids
 
 N_EXAMPLES = 2
@@ -116,7 +116,7 @@ def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Des
     """
     items = reading.items
     pairs = [item for item in items if isinstance(item, Item)]
-    read = _as_read(model, pairs) if pairs else items
+    read = as_read(model, pairs) if pairs else items
     found = Description(
         counts=_counts(items, model),
         dropped=reading.dropped,
@@ -125,8 +125,8 @@ def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Des
     if not pairs:
         return found
     found = replace(found, balance=balance(pairs, model.tokenizer), heuristics=heuristics(pairs))
-    if model.plain.anatomy.unembedding is not None:
-        answers = _answers(model, _as_read(model, pairs))
+    if has_logits(model):
+        answers = _answers(model, as_read(model, pairs))
         where = "next token" if model.is_causal else "at a mask"
         return replace(
             found,
@@ -134,7 +134,7 @@ def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Des
             cells=cells(answers),
             measured=f"logit of the answer less that of the foil, {where}",
         )
-    placed = [item for item in _as_read(model, pairs) if item.source and item.distractors]
+    placed = [item for item in as_read(model, pairs) if item.source and item.distractors]
     if not placed:
         return found
     margins = representation_table(model, placed)
@@ -146,13 +146,6 @@ def describe(model: Model, reading: Reading[Item] | Reading[ScoringItem]) -> Des
         ),
         measured="cosine of query and source less that of query and distractor, last layer",
     )
-
-
-def _as_read(model: Model, items: Sequence[Item]) -> list[Item]:
-    """The items as this kind of model takes them: at the last token, at a mask, or at a word."""
-    if model.plain.anatomy.unembedding is None:
-        return read_at(items)
-    return list(items) if model.is_causal else masked(items, model.tokenizer)
 
 
 def _answers(model: Model, items: Sequence[Item]) -> pd.DataFrame:

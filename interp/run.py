@@ -26,11 +26,13 @@ from interp.contrast import (
 )
 from interp.effects.check import Check, check_against_loop
 from interp.effects.engine import sweep
+from interp.effects.joint import joint
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.pieces import ROWS_A_BATCH
 from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.evidence import MOST_HEADS, Evidence, direct_where_defined, gathered
+from interp.evidence.removal import clusters_of
 from interp.heads import Head
 from interp.items import Item, items_hash
 from interp.leagues import leagues, leagues_of_patterns
@@ -42,7 +44,7 @@ from interp.models.model import Model
 from interp.models.record import record
 from interp.progress import Progress, silent
 from interp.report import write_report
-from interp.stats import max_t, reach_note, support_note
+from interp.stats import max_t, ratio_interval, reach_note, support_note
 from interp.store import Run, check_folder
 
 N_PAIRS = {"quick": 32, "standard": 128, "full": 512}
@@ -108,8 +110,8 @@ def measure(
     start = time.monotonic()
     batches = model.encode(items)
     all_items = item_table(model, batches, settings.metric)
-    templates = behaviour(all_items)
-    tables = {"behaviour": templates, "cells": cells(all_items)}
+    templates = behaviour(all_items, least=settings.metric.least_contrast)
+    tables = {"behaviour": templates, "cells": cells(all_items, settings.metric.name)}
     constant = _constant(model, items, settings)
 
     passing = set(templates.loc[templates["passes"], "template_id"])
@@ -156,6 +158,7 @@ def measure(
             tables |= found_leagues.tables | _sweep(tables["verdicts"], settings.thresholds, even)
             how["leagues"] = found_leagues.how
             tables["controls"] = _controls(model, batches, scores, settings.seed)
+        how["all_heads"] = _all_heads(model, batches, scopes[0], settings.metric)
         if not why_no_repeats(model):
             tables["battery"] = battery(model, repeats(model, seed=settings.seed))
     found = _found(model, batches, kept_items, settings, check) | _design(data, settings.seed)
@@ -176,7 +179,7 @@ def _judged(
     grounds = (
         gathered(
             model, batches, data, thresholds, seed=seed, chance=even, progress=progress,
-            n_heads=0 if settings.preset == QUICK else MOST_HEADS,
+            metric=settings.metric, n_heads=0 if settings.preset == QUICK else MOST_HEADS,
         )
         if batches
         else Evidence.none()
@@ -197,6 +200,20 @@ def _design(data: Observations, seed: int) -> dict[str, Any]:
         "n_items_in_halves": [int((data.splits == half).sum()) for half in HALVES],
         "cautions": [note for note in notes if note],
     }
+
+
+def _all_heads(model: Model, batches: Sequence[Batch], scope: Scope, metric: Metric) -> list[float]:
+    """What all heads exchanged at once move, a share of the gap with its 95 % interval.
+
+    What they do not move is in the words themselves, and no head's doing.
+    """
+    table = joint(model, batches, {"all": model.heads}, scope=scope, metric=metric)
+    share = ratio_interval(
+        (table["intact"] - table["edited"]).to_numpy(float)[:, None],
+        (table["intact"] - table["corrupt"]).to_numpy(float),
+        clusters_of([item for batch in batches for item in batch.items]),
+    )
+    return [float(each[0]) for each in (share.estimate, share.low, share.high)]
 
 
 def _can_examine(items: pd.DataFrame) -> bool:

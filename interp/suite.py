@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from interp.asked import as_read, metric_of
 from interp.contrast import Verdict, attending, mattering, selectivity
 from interp.effects.plan import plan
 from interp.heads import nearest_name
@@ -47,10 +48,10 @@ def run_suite(
             written first).
     """
     with progress(f"loading {model_name}", 1):
-        model = with_logits(load(model_name, prefix=prefix))
+        model = load(model_name, prefix=prefix)
     runs = {}
     for task in tasks:
-        settings = settings_of(task, preset=preset, seed=seed)
+        settings = settings_of(task, model, preset=preset, seed=seed)
         runs[settings.task] = run_task(
             model,
             items_of(task, model, preset=preset, seed=seed),
@@ -78,7 +79,7 @@ def plan_suite(
     memory: int | None = None,
 ) -> pd.DataFrame:
     """What the sweeps of `run_suite` will take: the rows of `plan`, and the `task` first."""
-    model = with_logits(load(model_name, prefix=prefix))
+    model = load(model_name, prefix=prefix)
     plans = []
     for task in tasks:
         batches = model.encode(items_of(task, model, preset=preset, seed=seed))
@@ -88,28 +89,29 @@ def plan_suite(
     return table[["task", *table.columns.drop("task")]]
 
 
-def settings_of(task: str, *, preset: str, seed: int) -> Settings:
+def settings_of(task: str, model: Model, *, preset: str, seed: int) -> Settings:
     """What a run of a task, or of a file, is told; a file has as many pairs as it has."""
     is_file = task.endswith(".jsonl")
     name = Path(task).stem if is_file else task.replace("/", "-")
-    return Settings(task=name, preset="own pairs" if is_file else preset, seed=seed)
+    preset = "own pairs" if is_file else preset
+    return Settings(task=name, preset=preset, seed=seed, metric=metric_of(model))
 
 
 def items_of(task: str, model: Model, *, preset: str, seed: int) -> list[Item]:
-    """The items of a phenomenon for a model's tokenizer, or those of a file.
+    """The items of a phenomenon for a model's tokenizer, or those of a file, as it reads them.
 
     Raises:
         ValueError: an unknown task or preset, with the nearest known one.
     """
     if task.endswith(".jsonl"):
-        return read_pairs(Path(task), model.tokenizer)
+        return as_read(model, read_pairs(Path(task), model.tokenizer))
     known = (("task", task, NAMES), ("preset", preset, tuple(N_PAIRS)))
     for what, name, names in known:
         if name not in names and "/" not in name:
             nearest = nearest_name(name, names) or ", ".join(names)
             raise ValueError(f"unknown {what} {name!r}; did you mean {nearest}?")
     n_pairs = min(N_PAIRS[preset], most_pairs(task))
-    return build(task, model.tokenizer, n_pairs=n_pairs, seed=seed)
+    return as_read(model, build(task, model.tokenizer, n_pairs=n_pairs, seed=seed))
 
 
 def reading_of(
@@ -191,20 +193,6 @@ def _named(row: pd.DataFrame, column: str) -> str:
 
 def _runs_in(folder: Path) -> dict[str, Run]:
     return {path.parent.name: Run.load(path.parent) for path in folder.glob("*/run.json")}
-
-
-def with_logits(model: Model) -> Model:
-    """The model itself.
-
-    Raises:
-        ValueError: it predicts no next token.
-    """
-    if model.plain.anatomy.unembedding is None or not model.is_causal:
-        raise ValueError(
-            f"{model.name} predicts no next token, and these tasks read the answer from it; "
-            "choose a causal language model such as smollm2-135m."
-        )
-    return model
 
 
 def _refuse(named: tuple[str, Run]) -> None:

@@ -146,8 +146,8 @@ def test_an_unknown_head_names_the_nearest(interp, tiny_folder):
     )
 
 
-def test_an_encoder_without_logits_is_refused(interp, tmp_path):
-    code, _, err = interp("run", "all", "--model", "minilm-l6", "--quiet", "--out", tmp_path)
+def test_an_encoder_without_logits_has_no_card(interp):
+    code, _, err = interp("head", "L0H0", "--model", "minilm-l6", "--quiet")
     assert code == 2
     assert "minilm-l6 predicts no next token" in err
 
@@ -288,11 +288,12 @@ def test_an_unknown_family_or_file_is_one_sentence(interp, command, task, senten
     assert err.strip() == f"interp: {sentence}"
 
 
-def test_a_family_has_dashes_for_slashes_in_its_folder():
+def test_a_family_has_dashes_for_slashes_in_its_folder(tiny):
     from interp.suite import settings_of
 
     name = "long_range/recall/512/fixed_source"
-    assert settings_of(name, preset="quick", seed=0).task == "long_range-recall-512-fixed_source"
+    settings = settings_of(name, tiny, preset="quick", seed=0)
+    assert settings.task == "long_range-recall-512-fixed_source"
 
 
 @pytest.mark.parametrize(("holds", "expected"), [(True, 0), (False, 1)])

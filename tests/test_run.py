@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from interp.run import Settings, run_task
+from interp.run import Settings, measure, run_task
 from interp.store import Run
 from interp.tasks import build
 
@@ -36,6 +36,31 @@ def test_the_run_was_checked_against_the_plain_loop(finished):
     assert check["scopes"] == ["everywhere", "query", "edge"]
     assert 0 < check["largest_difference"] <= 1e-5 * check["largest_logit"]
     assert finished[0].settings["noise_floor"] < 1e-3
+
+
+def test_all_heads_together_move_the_whole_gap(finished):
+    """Prompts that differ in one word before the query, which only heads carry there."""
+    assert finished[0].settings["all_heads"] == pytest.approx([1, 1, 1], abs=1e-4)
+
+
+def test_an_encoder_is_read_at_words_and_all_its_heads_together_may_move_little():
+    """A pronoun is like a name of its gender whatever the heads do: that part is not theirs."""
+    from interp.models import load
+    from interp.suite import items_of, settings_of
+
+    minilm = load("minilm-l6")
+    items = [
+        item
+        for item in items_of("coreference", minilm, preset="quick", seed=0)
+        if item.template_id in ("know", "lived")
+    ]
+    settings = settings_of("coreference", minilm, preset="quick", seed=0)
+    run = measure(minilm, items, settings)
+    assert run.tables["behaviour"]["passes"].all()
+    assert set(run.tables["effects"]["metric"]) == {"representation_margin"}
+    assert run.settings["all_heads"][2] < 0.5
+    assert "representation_margin" in run.tables["cells"]
+    assert run.settings["check"]["route"].startswith("whole items")
 
 
 def test_the_heads_known_for_agreement_are_found(finished):

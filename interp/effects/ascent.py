@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from interp.effects.spans import Spans, at_spans
 from interp.effects.work import Reading, Work
 from interp.models.plain import Call
 from interp.models.rows import Stored, as_lanes, by_lane, by_row
@@ -29,9 +30,10 @@ def ascend(
     heads: Bool[Tensor, "variant layer head"],
     *,
     rows_a_batch: int,
+    words: Spans | None = None,
     advance: Advance = lambda cost: None,
     watch: Watch | None = None,
-) -> tuple[Float[Tensor, "variant item d_model"], Float[Tensor, "node d_model"]]:
+) -> tuple[Float[Tensor, "variant item *word d_model"], Float[Tensor, "node d_model"]]:
     """The last block's output at each item's query, each variant's heads removed.
 
     Beside it the intact run's, at all nodes.
@@ -39,6 +41,7 @@ def ascend(
     Args:
         heads: which heads each variant removes. A variant that removes none is the intact run
             computed again.
+        words: of the items of the work, whole prompts, to be read instead of the query.
         advance: told how many layers of how many variants are done.
         watch: told what the heads of every variant give, from the layer on where it is born.
     """
@@ -50,7 +53,7 @@ def ascend(
         advance(variants.n_alive)
         last = layer
     assert last is not None
-    return variants.at_query(), last.after
+    return variants.at_query() if words is None else variants.at_words(words), last.after
 
 
 class _Variants:
@@ -103,6 +106,18 @@ class _Variants:
             device=self._hidden.device, dtype=self._hidden.dtype,
         )  # fmt: skip
         found[self._order] = self._hidden[:, self._work.read]
+        return found
+
+    def at_words(self, words: Spans) -> Float[Tensor, "variant item word d_model"]:
+        """Each variant's stream at words of each item, whose rows are its whole prompt."""
+        n_variants, _, width = self._hidden.shape
+        of_items = self._hidden.view(n_variants, len(words), -1, width)
+        found = torch.empty(
+            n_variants, *words.shape[:2], width,
+            device=self._hidden.device, dtype=self._hidden.dtype,
+        )  # fmt: skip
+        for some in torch.split(torch.arange(n_variants), self._n_a_batch):
+            found[self._order[some]] = at_spans(of_items[some], words)
         return found
 
     def _through(

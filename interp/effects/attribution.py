@@ -142,6 +142,8 @@ def _require_slope(model: Model, baseline: Baseline, metric: Metric) -> None:
             f"{metric.name!r} compares with the intact run, where its gradient is 0, so that it "
             "says nothing; screen by LOGIT_DIFFERENCE."
         )
+    if metric.reads == "words":
+        raise ValueError(f"{metric.name!r} reads no logits, whose gradient screening follows.")
     if model.plain.anatomy.unembedding is None or model.plain.anatomy.head is not None:
         raise ValueError("the logits of this model are no unembedding, so it cannot be screened.")
     if isinstance(baseline, Renormalised):

@@ -14,11 +14,12 @@ from interp.effects.metrics import LOGIT_DIFFERENCE, Metric, MetricFunction, as_
 from interp.effects.pieces import limits
 from interp.effects.readings import try_out
 from interp.effects.scopes import TIERS, AnyScope, as_scope
+from interp.effects.spans import at_spans, spans_read
 from interp.effects.work import intervention_name
 from interp.encode import Batch
 from interp.heads import Head
 from interp.models.model import Model
-from interp.models.record import Record
+from interp.models.record import Record, record
 from interp.models.routes import route
 from interp.progress import Progress, silent
 
@@ -111,6 +112,27 @@ def corrupt_metric(record: Record, metric: Metric) -> Float[Tensor, " item"]:
     """The metric of the counterfactual run, for the item's own answer and foil."""
     batch = record.batch
     return metric(record.logits[batch.donor], batch.answer, batch.foil, record.logits)
+
+
+def unedited(
+    model: Model, batch: Batch, metric: Metric
+) -> tuple[Float[Tensor, " item"], Float[Tensor, " item"]]:
+    """The metric on each item, and on its whole counterfactual for the item's own answer.
+
+    Raises:
+        ValueError: the metric reads words, and see `spans_read`.
+    """
+    words = spans_read(model.plain, [metric], batch)
+    if words is None:
+        recorded = record(model.plain, batch, keep=())
+        return intact_metric(recorded, metric), corrupt_metric(recorded, metric)
+    with torch.inference_mode():
+        states = model.plain.last_block(batch.ids)
+        here, there = (
+            metric(at_spans(each, words).cpu(), batch.answer, batch.foil)
+            for each in (states, states[batch.donor])
+        )
+    return here, there
 
 
 def singles(model: Model, heads: Sequence[Head]) -> Bool[Tensor, "variant layer head"]:

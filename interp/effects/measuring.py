@@ -15,7 +15,8 @@ from interp.effects.pieces import Limits, pieces
 from interp.effects.plain_loop import looped_logits
 from interp.effects.readings import read
 from interp.effects.scopes import AnyScope, is_edge
-from interp.effects.work import prepare
+from interp.effects.spans import Spans, at_nodes, spans_read
+from interp.effects.work import Work, prepare
 from interp.encode import Batch
 from interp.heads import Head
 from interp.models.model import Model
@@ -50,25 +51,40 @@ def measure(
     if not route(model.plain).by_layers:
         return _looped(model, batch, scope, baseline, metrics, sets)
     plain, n_items = model.plain, len(batch)
+    words = spans_read(plain, metrics, batch)
     edited = torch.empty(len(metrics), len(sets), n_items)
     intact, corrupt = torch.empty(len(metrics), n_items), torch.empty(len(metrics), n_items)
     by_birth = _birth(sets).argsort(stable=True)
     for piece in pieces(plain, batch, scope, baseline, len(sets), within):
         items = piece.work.items
+        of_items = None if words is None else words[items]
         for some in torch.split(by_birth, piece.n_variants):
             states, last = ascend(
                 piece.work,
                 sets[some],
                 rows_a_batch=within.rows_a_batch,
+                words=of_items,
                 advance=partial(_advance_share, advance, len(items) / n_items),
             )
-            before = last[piece.work.intact]
+            before, instead = _unedited(piece.work, last, of_items)
             values = read(plain, metrics, states, before, batch, items)
             edited[:, some[:, None], items] = values
-        both = torch.stack([before, last[piece.work.corrupt]])
+        both = torch.stack([before, instead])
         values = read(plain, metrics, both, before, batch, items)
         intact[:, items], corrupt[:, items] = values[:, 0], values[:, 1]
     return Values(edited, intact, corrupt)
+
+
+def _unedited(
+    work: Work, last: Float[Tensor, "node d_model"], words: Spans | None
+) -> tuple[Float[Tensor, "item *word d_model"], Float[Tensor, "item *word d_model"]]:
+    """What is read of each item in the intact run, and of its counterfactual at the same words."""
+    if words is None:
+        return last[work.intact], last[work.corrupt]
+    query = work.batch.query.to(work.intact.device)
+    mine = work.intact - query[work.items]
+    partner = work.corrupt - query[work.batch.donor[work.items]]
+    return at_nodes(last, mine, words), at_nodes(last, partner, words)
 
 
 def require_action(

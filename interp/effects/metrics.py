@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from interp.stats import LEAST_CONTRAST
+
 MetricFunction = Callable[..., Any]
 
 
@@ -21,22 +23,25 @@ class Metric:
             of `logits` holds which.
         needs_vocabulary: False when the two columns suffice, so that no other is computed.
         needs_intact: `of(logits, answer, foil, intact)` is given the logits of the intact run too.
-        reads: `"logits"`, or `"states"`: `of` is given the last block's output at the query
-            instead, which a model without a head has too.
+        reads: `"logits"`; `"states"`: `of` is given the last block's output at the query instead,
+            which a model without a head has too; or `"words"`: that of the query, of the source
+            and of the distractor (see `interp.effects.spans`), in models that read both ways.
+        least_contrast: between an item and its counterfactual, for a behaviour to be there.
     """
 
     name: str
     of: MetricFunction
     needs_vocabulary: bool = True
     needs_intact: bool = False
-    reads: Literal["logits", "states"] = "logits"
+    reads: Literal["logits", "states", "words"] = "logits"
+    least_contrast: float = LEAST_CONTRAST
 
     def __call__(
         self,
-        logits: Float[Tensor, "item column"],
+        logits: Float[Tensor, "item *word column"],
         answer: Int[Tensor, " item"],
         foil: Int[Tensor, " item"],
-        intact: Float[Tensor, "item column"] | None = None,
+        intact: Float[Tensor, "item *word column"] | None = None,
     ) -> Float[Tensor, " item"]:
         """One value an item.
 
@@ -99,6 +104,14 @@ def _state_shift(states: Tensor, answer: Tensor, foil: Tensor, intact: Tensor) -
     return 1 - torch.cosine_similarity(states, intact, dim=-1)
 
 
+def _representation_margin(states: Tensor, answer: Tensor, foil: Tensor) -> Tensor:
+    query, source, distractor = states.unbind(1)
+    to_source, to_distractor = (
+        torch.cosine_similarity(query, word, dim=-1) for word in (source, distractor)
+    )
+    return to_source - to_distractor
+
+
 def _at(logits: Tensor, column: Tensor) -> Tensor:
     return logits.gather(1, column[:, None])[:, 0]
 
@@ -123,4 +136,12 @@ STATE_SHIFT = Metric("state_shift", _state_shift, needs_intact=True, reads="stat
 """1 − cosine between the last state at the query and that of the intact run, 0 to 2.
 
 For models without a head, such as sentence encoders.
+"""
+
+REPRESENTATION_MARGIN = Metric(
+    "representation_margin", _representation_margin, reads="words", least_contrast=0.05
+)
+"""cos(query, source) − cos(query, distractor) of the last states, −2 to 2.
+
+For models without a head: is the word that is read nearer to its source?
 """

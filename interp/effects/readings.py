@@ -23,25 +23,27 @@ def try_out(plain: Plain, metrics: Sequence[Metric], batch: Batch) -> None:
     """
     with torch.inference_mode():
         state = plain.last_block(batch.ids[:1, :8])[0, -1]
-    states = state.expand(len(batch), -1)
+    n_words = (3,) if any(metric.reads == "words" for metric in metrics) else ()
+    states = state.expand(len(batch), *n_words, -1)
     read(plain, metrics, states[None], states, batch, torch.arange(len(batch)))
 
 
 def read(
     plain: Plain,
     metrics: Sequence[Metric],
-    states: Float[Tensor, "variant item d_model"],
-    intact: Float[Tensor, "item d_model"],
+    states: Float[Tensor, "variant item *word d_model"],
+    intact: Float[Tensor, "item *word d_model"],
     batch: Batch,
     items: Int[Tensor, " item"],
 ) -> Float[Tensor, "metric variant item"]:
     """Each metric on each variant of each item; only what is needed is unembedded.
 
     Args:
+        states: at the query, or at words of which the query is the first.
         intact: the same in the intact run.
         items: which items of the batch they are.
     """
-    n_variants, n_items, _ = states.shape
+    n_variants, n_items = states.shape[:2]
     rows = states.flatten(0, 1)
     item = torch.arange(n_items).repeat(n_variants)
     whole = any(metric.needs_vocabulary and metric.reads == "logits" for metric in metrics)
@@ -56,12 +58,13 @@ def read(
 def _read_rows(
     plain: Plain,
     metrics: Sequence[Metric],
-    states: Float[Tensor, "row d_model"],
-    intact: Float[Tensor, "item d_model"],
+    of_words: Float[Tensor, "row *word d_model"],
+    intact_words: Float[Tensor, "item *word d_model"],
     item: Int[Tensor, " row"],
     batch: Batch,
     items: Int[Tensor, " item"],
 ) -> Float[Tensor, "metric row"]:
+    states, intact = _at_query(of_words), _at_query(intact_words)
     answer, foil = batch.answer[items][item], batch.foil[items][item]
     of_logits = [metric for metric in metrics if metric.reads == "logits"]
     whole = pair = before = None
@@ -76,7 +79,9 @@ def _read_rows(
             pair = plain.readout(states, columns).cpu()
         values = []
         for metric in metrics:
-            if metric.reads == "states":
+            if metric.reads == "words":
+                values.append(metric(of_words.cpu(), answer, foil))
+            elif metric.reads == "states":
                 known = intact[item.to(intact.device)].cpu()
                 values.append(metric(states.cpu(), answer, foil, known))
             elif whole is not None:
@@ -86,3 +91,7 @@ def _read_rows(
                 first = torch.zeros_like(answer)
                 values.append(metric(pair, first, first + 1))
     return torch.stack(values)
+
+
+def _at_query(states: Float[Tensor, "row *word d_model"]) -> Float[Tensor, "row d_model"]:
+    return states if states.ndim == 2 else states[:, 0]

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from interp.contrast import Observations, Thresholds, attending, estimates, mattering, selectivity
+from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.evidence.folds import Fold, mean_folds
@@ -63,6 +64,7 @@ def gathered(
     *,
     seed: int,
     chance: float,
+    metric: Metric = LOGIT_DIFFERENCE,
     n_heads: int = MOST_HEADS,
     progress: Progress = silent,
 ) -> Evidence:
@@ -95,15 +97,17 @@ def gathered(
     largest = causal.loc[size.sort_values(ascending=False).index[:n_heads]]
 
     with progress("evidence", 4) as advance:
-        together = _together(model, folds, seem_idle, widest, thresholds)
+        together = _together(model, folds, seem_idle, widest, thresholds, metric)
         advance(1)
         asked, among = (heads.nlargest(n_heads, measure) for heads in (quiet, attentive))
-        backups = _backups(model, folds, asked, among, widest, thresholds)
+        backups = _backups(model, folds, asked, among, widest, thresholds, metric)
         advance(1)
         elsewhere = _on_neutral_text(model, largest, seed=seed)
         advance(1)
         general = _general(elsewhere, thresholds)
-        origins = _origins(model, batches, largest, table, widest, general, thresholds, seed=seed)
+        origins = _origins(
+            model, batches, largest, table, widest, general, thresholds, metric, seed=seed
+        )
         advance(1)
     tables = {
         "idle_together": together.sets, "redundancy": backups, "specificity": elsewhere,
@@ -143,11 +147,14 @@ def _together(
     seem_idle: pd.DataFrame,
     scope: Scope,
     thresholds: Thresholds,
+    metric: Metric,
 ) -> _Together:
     """A head's `idle_together` is 1 where both all of them and those of its layer do nothing."""
     if seem_idle.empty:
         return _Together(_none(), _none())
-    sets = idle_together(model, folds, _heads(seem_idle), scope=scope, thresholds=thresholds)
+    sets = idle_together(
+        model, folds, _heads(seem_idle), scope=scope, thresholds=thresholds, metric=metric
+    )
     holds = sets.set_index("set")["holds"]
     of_layer = [holds["total"] and holds[f"layer {layer}"] for layer in seem_idle["layer"]]
     heads = seem_idle[["layer", "head"]].assign(idle_together=np.array(of_layer, dtype=float))
@@ -161,12 +168,14 @@ def _backups(
     among: pd.DataFrame,
     scope: Scope,
     thresholds: Thresholds,
+    metric: Metric,
 ) -> pd.DataFrame:
     if asked.empty:
         return _none()
     return redundancy(
-        model, folds, _heads(asked), among=_heads(among), scope=scope, thresholds=thresholds
-    )
+        model, folds, _heads(asked), among=_heads(among), scope=scope, thresholds=thresholds,
+        metric=metric,
+    )  # fmt: skip
 
 
 def _writes(
@@ -210,6 +219,7 @@ def _origins(
     scope: Scope,
     general: set[Head],
     thresholds: Thresholds,
+    metric: Metric,
     *,
     seed: int,
 ) -> pd.DataFrame:
@@ -218,9 +228,9 @@ def _origins(
     if elsewhere.empty:
         return _none()
     asked = _heads(elsewhere)
-    parts = where_from(model, batches, asked, everywhere=scope is Scope.EVERYWHERE)
+    parts = where_from(model, batches, asked, everywhere=scope is Scope.EVERYWHERE, metric=metric)
     effects = parts.pivot(index=["layer", "head"], columns="part", values="effect")
-    kept = uniform_pattern(model, batches, asked).set_index(["layer", "head"])["kept"]
+    kept = uniform_pattern(model, batches, asked, metric).set_index(["layer", "head"])["kept"]
     changed = pattern_change(model, batches, asked, scope=scope, seed=seed)
     changed = changed.set_index(["layer", "head"])[["of", "change", "p"]]
     found = effects.assign(kept_uniform=kept).join(changed.add_prefix("changed_"))

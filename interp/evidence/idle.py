@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from interp.contrast.thresholds import Thresholds
+from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.scopes import AnyScope
 from interp.evidence.folds import Fold
 from interp.evidence.removal import removal
@@ -24,6 +25,7 @@ def idle_together(
     *,
     scope: AnyScope,
     thresholds: Thresholds,
+    metric: Metric = LOGIT_DIFFERENCE,
 ) -> pd.DataFrame:
     """Heads that would each be called idle, removed together: in total, and layer by layer.
 
@@ -45,7 +47,7 @@ def idle_together(
     layers = sorted({head.layer for head in heads})
     sets: dict[str, Sequence[Head]] = {TOTAL: sorted(set(heads))}
     sets |= {f"layer {layer}": [h for h in sets[TOTAL] if h.layer == layer] for layer in layers}
-    found = removal(model, folds, sets, scope=scope)
+    found = removal(model, folds, sets, scope=scope, metric=metric)
     values = found.effects.to_numpy(float)
     share = found.share(values)
     within = found.share(values, confidence=_TWO_ONE_SIDED)

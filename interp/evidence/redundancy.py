@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from interp.contrast.thresholds import Thresholds
+from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.repair import direct_effects
 from interp.effects.scopes import AnyScope, Scope
 from interp.evidence.folds import Fold
@@ -28,6 +29,7 @@ def redundancy(
     among: Sequence[Head],
     scope: AnyScope,
     thresholds: Thresholds,
+    metric: Metric = LOGIT_DIFFERENCE,
 ) -> pd.DataFrame:
     """What each head's removal adds once its backups are removed: Δ(backups ∪ h) − Δ(backups).
 
@@ -45,6 +47,8 @@ def redundancy(
         among: who may be a backup by `either_backups`: as a rule the heads that attend. Every pair
             of one of `heads` with one of these is removed together.
         scope: the widest that the prompts allow; heads upstream show nothing at the query.
+        metric: of another than the logit difference later heads say nothing by themselves, and
+            there are `either_backups` alone.
 
     Raises:
         ValueError: there is no head, or see `removal` and `direct_rises`.
@@ -57,12 +61,14 @@ def redundancy(
     }
     sets: dict[str, Sequence[Head]] = {head.label: [head] for head in sorted({*heads, *among})}
     sets |= {_both(*pair): both for pair, both in pairs.items()}
-    found = removal(model, folds, sets, scope=scope)
+    found = removal(model, folds, sets, scope=scope, metric=metric)
     least = thresholds.matters / 2
-    later = later_backups(model, folds, heads, found, scope=scope, least=least)
+    later: Backups = {head: [] for head in heads}
+    if metric is LOGIT_DIFFERENCE:
+        later = later_backups(model, folds, heads, found, scope=scope, least=least)
     either = either_backups(found, heads, list(pairs), least=least)
     backups = {head: sorted({*later[head], *either[head]}) for head in heads}
-    return _conditional(model, folds, backups, found, scope)
+    return _conditional(model, folds, backups, found, scope, metric)
 
 
 def later_backups(
@@ -128,7 +134,12 @@ def either_backups(
 
 
 def _conditional(
-    model: Model, folds: Sequence[Fold], backups: Backups, alone: Removal, scope: AnyScope
+    model: Model,
+    folds: Sequence[Fold],
+    backups: Backups,
+    alone: Removal,
+    scope: AnyScope,
+    metric: Metric,
 ) -> pd.DataFrame:
     asked = [head for head in backups if backups[head]]
     table = pd.DataFrame(
@@ -147,7 +158,7 @@ def _conditional(
         return table
     sets: dict[str, Sequence[Head]] = {f"without {head.label}": backups[head] for head in asked}
     sets |= {f"with {head.label}": [*backups[head], head] for head in asked}
-    effects = removal(model, folds, sets, scope=scope).effects
+    effects = removal(model, folds, sets, scope=scope, metric=metric).effects
     added: Float[np.ndarray, "item head"] = effects[
         [f"with {head.label}" for head in asked]
     ].to_numpy(float) - effects[[f"without {head.label}" for head in asked]].to_numpy(float)

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from interp.effects.given import Given
+from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.scopes import Scope, edge_keys
 from interp.encode import Batch
 from interp.evidence.resampled import Resampled, require_heads, resampled, together
@@ -23,7 +24,12 @@ AT_QUERY = (SOURCE, DISTRACTOR, OTHER, REST)
 
 
 def where_from(
-    model: Model, batches: Sequence[Batch], heads: Sequence[Head], *, everywhere: bool
+    model: Model,
+    batches: Sequence[Batch],
+    heads: Sequence[Head],
+    *,
+    everywhere: bool,
+    metric: Metric = LOGIT_DIFFERENCE,
 ) -> pd.DataFrame:
     """Each head's effect by the keys from which it takes what matters, all by resample.
 
@@ -55,19 +61,21 @@ def where_from(
         at_query = taking(model.plain, batch, layers, everywhere=False)
         keys = {layer: _keys(batch, taken) for layer, taken in at_query.items()}
         places.append(_n_before(batch, heads, keys))
-        parts[QUERY].append(resampled(model, batch, heads, scope=Scope.QUERY))
+        parts[QUERY].append(resampled(model, batch, heads, scope=Scope.QUERY, metric=metric))
         for name in AT_QUERY:
             z = {layer: taken.exchanged(keys[layer][name]) for layer, taken in at_query.items()}
-            parts[name].append(_given(model, batch, heads, name, z, Scope.QUERY))
+            parts[name].append(_given(model, batch, heads, name, z, Scope.QUERY, metric))
         if everywhere:
-            parts[EVERYWHERE].append(resampled(model, batch, heads, scope=Scope.EVERYWHERE))
+            parts[EVERYWHERE].append(
+                resampled(model, batch, heads, scope=Scope.EVERYWHERE, metric=metric)
+            )
             source = edge_keys(Scope.EDGE, batch)[:, None, None].float()
             z = {
                 layer: taken.exchanged(source)
                 for layer, taken in taking(model.plain, batch, layers, everywhere=True).items()
             }
             parts[SOURCE_ANYWHERE].append(
-                _given(model, batch, heads, SOURCE_ANYWHERE, z, Scope.EVERYWHERE)
+                _given(model, batch, heads, SOURCE_ANYWHERE, z, Scope.EVERYWHERE, metric)
             )
     found = {name: together(part) for name, part in parts.items()}
     n_before = torch.cat(places).numpy()
@@ -83,10 +91,11 @@ def _given(
     name: str,
     z: dict[int, Float[Tensor, "item pos head d_head"]],
     scope: Scope,
+    metric: Metric,
 ) -> Resampled:
     row_of = {item.item_id: row for row, item in enumerate(batch.items)}
     given = Given(name=f"resample, {name}", row_of=row_of, z=z)
-    return resampled(model, batch, heads, scope=scope, baseline=given)
+    return resampled(model, batch, heads, scope=scope, baseline=given, metric=metric)
 
 
 def _keys(batch: Batch, taken: Taking) -> dict[str, Float[Tensor, "item #head 1 key"]]:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from interp.effects.given import Given
+from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.evidence.resampled import Resampled, resampled, together
@@ -20,7 +21,12 @@ from interp.models.plain import Call, attend
 _EVEN = 1e-4
 
 
-def uniform_pattern(model: Model, batches: Sequence[Batch], heads: Sequence[Head]) -> pd.DataFrame:
+def uniform_pattern(
+    model: Model,
+    batches: Sequence[Batch],
+    heads: Sequence[Head],
+    metric: Metric = LOGIT_DIFFERENCE,
+) -> pd.DataFrame:
     """What is kept of each head's effect at the query when its pattern there is made uniform.
 
     On item and counterfactual alike the head looks evenly at every key that its mask allows (with
@@ -39,13 +45,13 @@ def uniform_pattern(model: Model, batches: Sequence[Batch], heads: Sequence[Head
         row_of = {item.item_id: row for row, item in enumerate(batch.items)}
         parts.append(
             {
-                "query": resampled(model, batch, heads, scope=Scope.QUERY),
+                "query": resampled(model, batch, heads, scope=Scope.QUERY, metric=metric),
                 "own": resampled(
-                    model, batch, heads, scope=Scope.QUERY,
+                    model, batch, heads, scope=Scope.QUERY, metric=metric,
                     baseline=Given(name="own, uniform", row_of=row_of, z=here),
                 ),
                 "given": resampled(
-                    model, batch, heads, scope=Scope.QUERY,
+                    model, batch, heads, scope=Scope.QUERY, metric=metric,
                     baseline=Given(name="counterfactual, uniform", row_of=row_of, z=there),
                 ),
             }

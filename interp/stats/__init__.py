@@ -5,7 +5,7 @@ all heads at once. `clusters` is one array of labels, or two in a crossed design
 """
 
 from interp.stats.agreement import Correlation, RankAgreement, rank_agreement, rank_agreements
-from interp.stats.behaviour import Gate, gate
+from interp.stats.behaviour import LEAST_CONTRAST, Gate, gate
 from interp.stats.bootstrap import bootstrap_t
 from interp.stats.clusters import MIN_CLUSTERS, Clusters, n_clusters, support_note
 from interp.stats.equivalence import Equivalence, equivalence, false_discovery
@@ -17,6 +17,7 @@ from interp.stats.resampling import N_DRAWS
 from interp.stats.sign_flips import FlipNull, flip_null
 
 __all__ = [
+    "LEAST_CONTRAST",
     "MIN_CLUSTERS",
     "N_DRAWS",
     "Clusters",

@@ -17,7 +17,7 @@ class Gate:
     """Whether the model shows the behaviour.
 
     Attributes:
-        mean, low, high: the contrast in logits, with its 95 % interval.
+        mean, low, high: the contrast, with its 95 % interval.
         p_value: one-sided, that the contrast is positive.
         n_clusters: on the side of a crossed design that has fewer.
         reason: why the behaviour does not pass; empty if it does.
@@ -37,9 +37,13 @@ class Gate:
 
 
 def gate(
-    contrast: Float[np.ndarray, " item"], clusters: Clusters, pairs: Shaped[np.ndarray, " item"]
+    contrast: Float[np.ndarray, " item"],
+    clusters: Clusters,
+    pairs: Shaped[np.ndarray, " item"],
+    *,
+    least: float = LEAST_CONTRAST,
 ) -> Gate:
-    """Whether the contrast m(x) − m(x') is positive (p < .01) and at least 0.5 logits.
+    """Whether the contrast m(x) − m(x') is positive (p < .01) and at least 0.5 logits, or `least`.
 
     The two directions of a pair are averaged first, so that each pair counts once. The test is
     a cluster-robust t.
@@ -70,16 +74,16 @@ def gate(
         high=float(interval.high[0]),
         p_value=p_value,
         n_clusters=count,
-        reason=_reason(mean, p_value, count),
+        reason=_reason(mean, p_value, count, least),
     )
 
 
-def _reason(mean: float, p_value: float, count: int) -> str:
+def _reason(mean: float, p_value: float, count: int, least: float) -> str:
     if p_value >= GATE_ALPHA:
         return (
-            f"the contrast, {mean:.2f} logits, is not shown to be positive: "
+            f"the contrast, {mean:.2f}, is not shown to be positive: "
             f"p = {p_value:.2g} over {count} clusters, not below {GATE_ALPHA}."
         )
-    if mean < LEAST_CONTRAST:
-        return f"the contrast is {mean:.2f} logits, below {LEAST_CONTRAST}."
+    if mean < least:
+        return f"the contrast is {mean:.2f}, below {least}."
     return ""

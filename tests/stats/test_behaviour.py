@@ -26,12 +26,13 @@ def test_a_pair_counts_once_however_many_directions_it_has():
 def test_the_gate_says_why_not():
     clusters = [np.arange(16)]
     small = stats.gate(np.full(16, 0.25), clusters, clusters[0])
-    assert small.reason == "the contrast is 0.25 logits, below 0.5."
+    assert small.reason == "the contrast is 0.25, below 0.5."
     unsure = stats.gate(np.array([6.0] + [0.0] * 15) + 0.5, clusters, clusters[0])
     assert unsure.reason == (
-        "the contrast, 0.88 logits, is not shown to be positive: "
+        "the contrast, 0.88, is not shown to be positive: "
         "p = 0.017 over 16 clusters, not below 0.01."
     )
+    assert stats.gate(np.full(16, 0.25), clusters, clusters[0], least=0.2).passes
 
 
 def test_a_pair_in_two_clusters_is_refused():
