@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 from interp.contrast import Verdict
 from interp.report.canvas import COLOURS, STYLE, legend_above, panels, percent_labels
 from interp.report.labels import place_labels
-from interp.report.spelling import SHORT, kind, visible
+from interp.report.spelling import SHORT, kind, unit, visible
 from interp.report.tidy import (
     TIERS,
     colour_limit,
@@ -164,8 +164,8 @@ def tiers(largest: pd.DataFrame) -> Figure:
 
 
 @mpl.rc_context(STYLE)
-def behaviour(table: pd.DataFrame) -> Figure:
-    """The contrast of each template, by whether it passes the gate."""
+def behaviour(table: pd.DataFrame, metric: str) -> Figure:
+    """The contrast of each template in a metric, by whether it passes the gate."""
     rows = table.assign(
         row=table["template_id"].map(visible),
         value=table["contrast"],
@@ -175,7 +175,7 @@ def behaviour(table: pd.DataFrame) -> Figure:
     )
     figure, (axes,) = panels(1, height=0.9 + 0.26 * len(rows))
     dots(axes, rows, hue="gate", palette={"passes": COLOURS[0], "does not pass": COLOURS[3]})
-    axes.set(xlabel="contrast between prompt and counterfactual (logits)")
+    axes.set(xlabel=f"contrast between prompt and counterfactual ({unit(metric)})")
     legend_above(figure, axes)
     return figure
 

@@ -1,6 +1,6 @@
 """What a reader needs in order to judge or repeat a run: the methods statement of the page."""
 
-from interp.report.spelling import counted, listed, number, scientific
+from interp.report.spelling import counted, listed, number, scientific, unit
 from interp.report.tidy import measured_tiers
 from interp.store import Run
 
@@ -39,13 +39,13 @@ def _of_the_sweep(run: Run) -> dict[str, str]:
     return {
         "Removal": f"{settings['baseline']}: the head's output is exchanged for its output on the "
         "counterfactual prompt",
-        "Gap": f"{number(settings['gap'])} logits, the mean of the metric on the prompts less its "
-        "mean on their counterfactuals; effects are shares of it",
+        "Gap": f"{number(settings['gap'])} {unit(settings['metric'])}, the mean of the metric on "
+        "the prompts less its mean on their counterfactuals; effects are shares of it",
         "Clusters": " × ".join(map(str, n_clusters))
         + (", crossed" if len(n_clusters) == 2 else "")
         + "".join(f". {note[0].upper()}{note[1:]}" for note in settings["cautions"]),
         "Halves": _halves(*settings["n_items_in_halves"]),
-        "Noise floor": f"{scientific(settings['noise_floor'])} logits",
+        "Noise floor": f"{scientific(settings['noise_floor'])} {unit(settings['metric'])}",
         "Thresholds": listed([f"{name} {value}" for name, value in settings["thresholds"].items()]),
         "Tests": f"{counted(len(verdicts), 'head')} at {counted(n_tiers, 'tier')}; p-values are "
         f"two-sided and adjusted over the heads of a tier (max-T, {test}); "

@@ -158,7 +158,7 @@ def plates(run: Run) -> Iterator[Plate]:
     yield Plate(
         "behaviour",
         "The contrast of each template",
-        figures.behaviour(behaviour),
+        figures.behaviour(behaviour, run.settings["metric"]),
         captions.behaviour(behaviour),
     )
     if not _is_ranked(run):

@@ -27,6 +27,21 @@ MEASURES = {
 SHORT = MEASURES | {"sink_corrected": "sink-corrected", "margin": "margin"}
 
 
+_UNITS = {
+    "logit_difference": "logits",
+    "answer_logit": "logits",
+    "answer_log_probability": "nats",
+    "kl_divergence": "nats",
+    "representation_margin": "in cosine",
+    "state_shift": "in cosine",
+}
+
+
+def unit(metric: str) -> str:
+    """In what a metric is measured; one's own in itself."""
+    return _UNITS.get(metric, visible(metric))
+
+
 def kind(measure: str) -> str:
     """Which attention is meant, where the word itself stands beside it: "CAS", "margin", "raw"."""
     return SHORT[measure].removesuffix(" attention")

@@ -81,7 +81,7 @@ def behaviour(table: pd.DataFrame) -> Table:
     return Table(
         columns=[
             *("template", "gate", "pairs", "clusters", "tokens"),
-            *("contrast (logits)", "p", "contrast above 0", "accuracy"),
+            *("contrast", "p", "contrast above 0", "accuracy"),
         ],
         rows=[
             [
@@ -100,14 +100,15 @@ def behaviour(table: pd.DataFrame) -> Table:
 
 def cells(table: pd.DataFrame) -> Table:
     """The behaviour in each cell of the design."""
+    metric = next(name.removesuffix("_low") for name in table if name.endswith("_low"))
     return Table(
-        columns=["template", "cell", "items", "logit difference", "accuracy"],
+        columns=["template", "cell", "items", metric.replace("_", " "), "accuracy"],
         rows=[
             [
                 row["template_id"],
                 row["cell"],
                 f"{row['n_items']:.0f}",
-                bounded(row, "logit_difference"),
+                bounded(row, metric),
                 whole_percent(row["accuracy"]),
             ]
             for row in rows_of(table)

@@ -42,6 +42,7 @@ DEFINITIONS = {
 NOT_SCORED = "The pairs name no source, so attention is not scored."
 
 _DISAGREEING = (Verdict.IDLE, Verdict.REDUNDANT, Verdict.WRONG_EDGE, Verdict.SILENT)
+_HALF = 0.5
 _N_NAMED = 3
 _N_DESCRIBED = 5
 
@@ -59,6 +60,7 @@ def answer(run: Run) -> list[str]:
     if measure is None:
         return [NOT_SCORED, which_matter(verdicts)]
     return [
+        *mostly_not_of_heads(run.settings),
         *mostly_undecided(verdicts),
         which_attend(verdicts, measure),
         which_matter(verdicts),
@@ -85,6 +87,18 @@ def gate(behaviour: pd.DataFrame) -> list[str]:
             ].itertuples(index=False)
             if not passes
         ),
+    ]
+
+
+def mostly_not_of_heads(settings: dict[str, Any]) -> list[str]:
+    """Said first where all heads exchanged at once move less than half of the gap; else nothing."""
+    share, low, high = settings.get("all_heads", (1, 1, 1))
+    if high >= _HALF:
+        return []
+    return [
+        f"All heads exchanged at once move {percent(share)} of the gap "
+        f"({share_interval(low, high)}). The rest lies in the words themselves, such as a pronoun "
+        "that is like a name of its gender, and is no head's doing."
     ]
 
 

@@ -110,7 +110,7 @@ def settings(n_layers: int, n_heads: int) -> dict[str, Any]:
         },
         "n_heads": n_heads,
         "n_layers": n_layers,
-        "metric": "logit difference, answer less foil, at the query",
+        "metric": "logit_difference",
         "baseline": "resample from the pair",
         "n_clusters": [40, 38],
         "n_items_in_halves": [128, 128],

@@ -253,7 +253,7 @@ def test_a_colour_scale_never_ends_below_the_size_that_counts():
 
 def test_behaviour_shows_each_template_on_its_line():
     hostile = behaviour().assign(template_id=["$x^2$", "a\nb", "</script>"])
-    axes = figures.behaviour(hostile).axes[0]
+    axes = figures.behaviour(hostile, "logit_difference").axes[0]
     assert tick_labels(axes.yaxis) == ["$x^2$", "a\\nb", "</script>"]
     np.testing.assert_array_equal(
         np.asarray(axes.collections[-1].get_offsets()), [[3.9, 0], [3.1, 1], [0.2, 2]]
@@ -271,5 +271,7 @@ def test_drawing_leaves_nothing_behind(verdicts):
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_the_same_table_gives_the_same_bytes(kind):
-    first, again = (canvas.encoded(figures.behaviour(behaviour()), kind) for _ in range(2))
+    first, again = (
+        canvas.encoded(figures.behaviour(behaviour(), "logit_difference"), kind) for _ in range(2)
+    )
     assert first == again

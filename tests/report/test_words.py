@@ -15,6 +15,7 @@ from interp.report.spelling import (
     percent,
     scientific,
     share_interval,
+    unit,
     visible,
 )
 from interp.store import Run
@@ -212,6 +213,25 @@ def test_where_most_heads_are_undecided_that_is_said_first():
     assert words.mostly_undecided(table.iloc[1:]) == []
     run = Run(settings={}, tables={"verdicts": table, "league": LEAGUE})
     assert words.answer(run)[0].startswith("Read what follows with care")
+
+
+def test_where_heads_move_little_of_the_gap_that_is_said_first():
+    table = heads(("L0H0", CONSISTENT, 0.3, 0.2, 0.3, 0.3, 0.3))
+    few = Run(
+        settings={"all_heads": [-0.02, -0.1, 0.06]}, tables={"verdicts": table, "league": LEAGUE}
+    )
+    assert words.answer(few)[0].startswith(
+        "All heads exchanged at once move −2 % of the gap (95 % interval −10 % to 6 %). "
+    )
+    assert words.mostly_not_of_heads({"all_heads": [0.4, 0.2, 0.6]}) == []
+    assert words.mostly_not_of_heads({}) == []
+
+
+def test_a_metric_has_its_unit(run):
+    settings = run.settings | {"metric": "representation_margin"}
+    statement = methods(Run(settings=settings, tables=run.tables))
+    assert statement["Gap"].startswith("3.42 in cosine, ")
+    assert unit("my_own") == "my_own"
 
 
 def test_how_a_head_comes_to_its_verdict_is_said():
