@@ -20,6 +20,7 @@ from interp.stats import LEAST_CONTRAST, Clusters, Gate, gate, mean_interval
 from interp.tokens import text_ids
 
 LEAST_CLUSTERS = 8
+N_REORDERED = 32
 
 
 def item_table(model: Model, batches: list[Batch], metric: Metric) -> pd.DataFrame:
@@ -98,7 +99,11 @@ def _item_frame(
 
 
 def noise_floor(model: Model, batch: Batch, metric: Metric) -> float:
-    """How far the metric moves when the same items stand in another order, in its own unit."""
+    """How far the metric moves when the same items stand in another order, in its own unit.
+
+    On the first items of the batch.
+    """
+    batch = batch.first(N_REORDERED)
     order = torch.arange(len(batch)).flip(0)
     one, _ = unedited(model, batch, metric)
     other, _ = unedited(model, batch.reordered(order), metric)

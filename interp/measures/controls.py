@@ -28,6 +28,9 @@ CONTROLS = (
     "random init, embeddings kept",
 )
 
+MOST_TOKENS = 8192
+"""Of all prompts together that a random model is given; one run of each model costs as much."""
+
 
 def even(record: Record) -> Record:
     """The record as if each query attended evenly to all keys it may, the sink left out."""
@@ -50,6 +53,17 @@ def every_second_pair(batches: Sequence[Batch]) -> Bool[np.ndarray, " item"]:
     """Marks the items to choose on: both directions of every second pair, in order of names."""
     pairs = np.array([item.pair_id for batch in batches for item in batch.items])
     return np.isin(pairs, np.unique(pairs)[::2])
+
+
+def few(batches: Sequence[Batch], *, n_tokens: int) -> list[Batch]:
+    """The first items of every batch, the same share of each, so that there are no more tokens.
+
+    Two pairs of each batch are kept at least.
+    """
+    share = n_tokens / sum(batch.ids.numel() for batch in batches)
+    if share >= 1:
+        return list(batches)
+    return [batch.first(max(4, int(share * len(batch)))) for batch in batches]
 
 
 def offset_level(batches: Sequence[Batch], chooses: Bool[np.ndarray, " item"]) -> float:
@@ -95,7 +109,8 @@ def controls(
     passes by chance, and in `label swap, best head` the one that the best of all heads passes (see
     `flip_null`; `seed` is of the flips); NaN where the items counted share a cluster. `fixed
     offset` is for shares of attention, and NaN for other measures. A random model has its own best
-    head chosen likewise, and the value is the mean over `n_seeds`.
+    head chosen likewise, and the value is the mean over `n_seeds`; of long prompts it sees the
+    first pairs of each length, `MOST_TOKENS` in all.
 
     Raises:
         ValueError: fewer than two pairs.
@@ -103,9 +118,8 @@ def controls(
     chooses = every_second_pair(batches)
     offset = offset_level(batches, chooses)
     records = [record(model.plain, batch, keep=("pattern",)) for batch in batches]
-    random, kept = (
-        _random(model, batches, measures, chooses, n_seeds, keep) for keep in (False, True)
-    )
+    seen = few(batches, n_tokens=MOST_TOKENS)
+    random, kept = (_random(model, seen, measures, n_seeds, keep) for keep in (False, True))
     tables = []
     for number, measure in enumerate(measures):
         scores = _scores(records, measure)
@@ -138,12 +152,11 @@ def _random(
     model: Model,
     batches: Sequence[Batch],
     measures: Sequence[Measure],
-    chooses: Bool[np.ndarray, " item"],
     n_seeds: int,
     keep_embeddings: bool,
 ) -> Float[np.ndarray, " measure"]:
     """What the best head of a model that has learned nothing scores by each measure."""
-    values = []
+    chooses, values = every_second_pair(batches), []
     for seed in range(n_seeds):
         plain = random_init(model, seed=seed, keep_embeddings=keep_embeddings).plain
         records = [record(plain, batch, keep=("pattern",)) for batch in batches]
