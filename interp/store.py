@@ -10,7 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-PER_ITEM = ("items", "scores", "effects")
+EXAMPLES = ("examples", "example_tokens", "example_effects", "example_attention")
+"""The tables of a few items in full; small enough to be kept beside the summaries."""
+PER_ITEM = ("items", "scores", "effects", *EXAMPLES)
 _SETTINGS = "run.json"
 
 

@@ -26,7 +26,7 @@ from interp.report.tidy import (
     three_tiers,
 )
 
-_VERDICTS: dict[str, str] = {
+VERDICT_COLOURS: dict[str, str] = {
     Verdict.CONSISTENT: COLOURS[0],
     Verdict.CAUSAL: COLOURS[0],
     Verdict.PARTLY: COLOURS[9],
@@ -90,7 +90,7 @@ def attention_against_effect(
     """
     figure, (axes,) = panels(1, height=4.4)
     # the heads that stand out are drawn last, on top
-    order = list(_VERDICTS)[::-1]
+    order = list(VERDICT_COLOURS)[::-1]
     effect = f"effect_{tier}"
     heads = finite_rows(verdicts, measure, effect).sort_values(
         "verdict", key=lambda names: names.map(order.index), kind="stable"
@@ -99,7 +99,7 @@ def attention_against_effect(
         axes.axhline(size, color="0.75", lw=0.7, ls=(0, (4, 3)), zorder=0)
     axes.axhline(0, color="0.75", lw=0.7, zorder=0)
     axes.axvline(0, color="0.75", lw=0.7, zorder=0)
-    lines = {"colors": heads["verdict"].map(_VERDICTS), "lw": 0.7, "alpha": 0.8, "zorder": 1}
+    lines = {"colors": heads["verdict"].map(VERDICT_COLOURS), "lw": 0.7, "alpha": 0.8, "zorder": 1}
     axes.hlines(heads[effect], heads[f"{measure}_low"], heads[f"{measure}_high"], **lines)
     axes.vlines(heads[measure], heads[f"{effect}_low"], heads[f"{effect}_high"], **lines)
     sns.scatterplot(
@@ -107,8 +107,8 @@ def attention_against_effect(
         x=measure,
         y=effect,
         hue="verdict",
-        hue_order=[name for name in _VERDICTS if name in set(heads["verdict"])],
-        palette=_VERDICTS,
+        hue_order=[name for name in VERDICT_COLOURS if name in set(heads["verdict"])],
+        palette=VERDICT_COLOURS,
         s=18,
         linewidth=0.3,
         zorder=2,
@@ -141,7 +141,7 @@ def telling_pair(pair: pd.DataFrame, measure: str) -> Figure:
         )
         for column in dict.fromkeys(("raw", "sink_corrected", measure))
     )
-    palette = dict(zip(pair["label"], pair["verdict"].map(_VERDICTS), strict=True))
+    palette = dict(zip(pair["label"], pair["verdict"].map(VERDICT_COLOURS), strict=True))
     dots(left, attention, hue="label", palette=palette)
     dots(right, three_tiers(pair).rename(columns={"tier": "row"}), hue="label", palette=palette)
     left.set(title="What attention says", xlabel="attention to the source")

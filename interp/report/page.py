@@ -16,6 +16,7 @@ from interp.contrast import selectivity
 from interp.report import (
     canvas,
     captions,
+    explorer,
     figures,
     league_figures,
     league_tables,
@@ -39,12 +40,13 @@ _N_LARGEST = 10
 
 @dataclass(frozen=True)
 class Plate:
-    """A figure as it stands on a page: what it shows, the drawing, and what to see in it."""
+    """A figure on a page: what it shows, the drawing, what to see in it, the table behind it."""
 
     name: str
     title: str
     figure: Figure
     caption: str
+    data: str
 
     @cached_property
     def png(self) -> bytes:
@@ -136,6 +138,9 @@ def _heads(run: Run) -> dict[str, Any]:
         "disagreements": None if measure is None else words.disagreements(verdicts, measure),
         "table": table,
         "caption": captions.verdicts(len(table.rows), len(verdicts), measure, tier),
+        "labels": set(verdicts["label"]),
+        "explorer": explorer.fragment(run),
+        "embedded": explorer.embedded(run),
     }
 
 
@@ -160,6 +165,7 @@ def plates(run: Run) -> Iterator[Plate]:
         "The contrast of each template",
         figures.behaviour(behaviour),
         captions.behaviour(behaviour),
+        "behaviour",
     )
     if not _is_ranked(run):
         return
@@ -172,6 +178,7 @@ def plates(run: Run) -> Iterator[Plate]:
             "Attention and effect of two heads",
             figures.telling_pair(pair, measure),
             captions.telling_pair(pair, measure),
+            "verdicts",
         )
     yield _heatmaps(run)
     if measure is not None:
@@ -181,6 +188,7 @@ def plates(run: Run) -> Iterator[Plate]:
             "Attention against effect, head by head",
             figures.attention_against_effect(verdicts, measure, tier, matters=matters),
             captions.attention_against_effect(verdicts, measure, tier),
+            "verdicts",
         )
     largest = largest_effects(verdicts, _N_LARGEST)
     yield Plate(
@@ -188,6 +196,7 @@ def plates(run: Run) -> Iterator[Plate]:
         f"The largest effects {listed(list(measured_tiers(verdicts).values()))}",
         figures.tiers(largest),
         captions.tiers(largest),
+        "verdicts",
     )
     if _has(run, "captured"):
         curves = run.tables["captured"]
@@ -196,6 +205,7 @@ def plates(run: Run) -> Iterator[Plate]:
             "The share of the effect that the leading heads of each measure capture",
             league_figures.captured(curves, run.tables["league"]),
             captions.captured(curves),
+            "captured",
         )
     if _has(run, "league"):
         league = run.tables["league"]
@@ -204,6 +214,7 @@ def plates(run: Run) -> Iterator[Plate]:
             "Rank correlation of each measure with the effects",
             league_figures.league(league),
             captions.league(league),
+            "league",
         )
 
 
@@ -216,6 +227,7 @@ def _heatmaps(run: Run) -> Plate:
         f"{'Effect' if measure is None else 'Attention and effect'} by layer and head",
         figures.heatmaps(verdicts, measure, thresholds=thresholds, pair=pair),
         captions.heatmaps(verdicts, measure, thresholds=thresholds, pair=pair),
+        "verdicts",
     )
 
 
@@ -247,6 +259,7 @@ def _render(template: str, **context: Any) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    pages.globals["asset"] = explorer.asset
     return pages.get_template(template).render(context).encode()
 
 
