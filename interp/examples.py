@@ -87,26 +87,27 @@ def _first_pairs(batches: Sequence[Batch], *, most_tokens: int, room: int) -> It
 
 
 def _attention(record: Record) -> list[Float[Tensor, "item layer head key"]]:
-    """What each of `MEASURES` gives every key."""
+    """What each of `MEASURES` gives every key; NaN where the model has no such number."""
     pattern = torch.stack(record.pattern, dim=1).float()
-    taken = torch.stack(
-        [
-            lengths(rows, value, stream.output)
-            for rows, value, stream in zip(
-                record.pattern, record.value, record.streams, strict=True
-            )
-        ],
-        dim=1,
-    ).float()
-    share = taken / taken.sum(-1, keepdim=True)
-    try:
-        to_logits = [
-            projected(*layer)
-            for layer in zip(record.pattern, record.value, value_readings(record), strict=True)
-        ]
-    except UndefinedError:
-        return [pattern, share, torch.full_like(pattern, torch.nan)]
-    return [pattern, share, torch.stack(to_logits, dim=1).float()]
+    found = [pattern]
+    for measured in (_norm_share, _projected):
+        try:
+            found.append(measured(record))
+        except UndefinedError:
+            found.append(torch.full_like(pattern, torch.nan))
+    return found
+
+
+def _norm_share(record: Record) -> Float[Tensor, "item layer head key"]:
+    outputs = [stream.output for stream in record.streams]
+    layers = zip(record.pattern, record.value, outputs, strict=True)
+    taken = torch.stack([lengths(*layer) for layer in layers], dim=1).float()
+    return taken / taken.sum(-1, keepdim=True)
+
+
+def _projected(record: Record) -> Float[Tensor, "item layer head key"]:
+    layers = zip(record.pattern, record.value, value_readings(record), strict=True)
+    return torch.stack([projected(*layer) for layer in layers], dim=1).float()
 
 
 def _shown(

@@ -1,7 +1,7 @@
 """One head and one item at a time: the interactive part of a page, as data for its script.
 
-The drawing is in `explorer.js`. Whatever a token holds, it reaches the page inside a JSON string in
-which no character can end the script, and the script sets it as text.
+The drawing is in the scripts of `web`. Whatever a token holds, it reaches the page inside a JSON
+string in which no character can end the script, and the script sets it as text.
 """
 
 import json
@@ -22,6 +22,7 @@ from interp.store import EXAMPLES, Run
 
 OTHERS = -1
 """The position of the row that sums over the tokens left out of a long prompt."""
+_PARTS = ("writing", "grids", "scatter", "card", "explorer")
 _MILLI = 1000
 _FIGURES = 4
 _VALUES = ("raw", "norm_share", "projected")
@@ -34,11 +35,17 @@ class HeadsView:
     run: Run
 
     def html(self) -> str:
-        """A whole page with nothing else on it."""
+        """A whole page with nothing else on it.
+
+        Raises:
+            ValueError: the run ranks no heads.
+        """
+        if "verdicts" not in self.run.tables:
+            raise ValueError("this run ranks no heads, since its behaviour does not pass the gate.")
         return (
             '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>heads</title>'
             f"<style>{asset('page.css')}{asset('explorer.css')}</style>"
-            f"{fragment(self.run)}<script>{asset('explorer.js')}</script></html>"
+            f"{fragment(self.run)}<script>{script()}</script></html>"
         )
 
     def _repr_html_(self) -> str:
@@ -50,8 +57,15 @@ class HeadsView:
 
 
 def asset(name: str) -> Markup:
-    """A script or style sheet of this package, to be written into a page."""
-    return Markup((resources.files("interp.report") / name).read_text(encoding="utf-8"))
+    """A style sheet of this package, or a part of its script, to be written into a page."""
+    text = (resources.files("interp.report") / "web" / name).read_text(encoding="utf-8")
+    return Markup(text)
+
+
+def script() -> Markup:
+    """The script that draws every `fragment` of a page; it leaves no name behind."""
+    parts = [asset(f"{name}.js") for name in _PARTS]
+    return Markup("\n").join([Markup('(() => {\n"use strict";'), *parts, Markup("})();")])
 
 
 def fragment(run: Run) -> Markup:

@@ -51,6 +51,8 @@ def heatmaps(
 ) -> Figure:
     """Attention and effect at the query on one layer × head grid; the pair's heads are outlined.
 
+    A dot marks an effect that is significant, adjusted over the heads, and of a size that counts.
+
     Args:
         verdicts: one row per head.
         measure: of attention; None draws the effect alone.
@@ -69,6 +71,8 @@ def heatmaps(
         values = grid(verdicts, column)
         _heatmap(axes, values, colour_limit(verdicts[column], at_least=at_least), numbers)
         axes.set(title=title, xlabel="head", ylabel="layer")
+        if column == "effect_query":
+            _mark(axes, grid(verdicts, "matters_query"))
         for head in [] if pair is None else pair.itertuples():
             corner = (values.columns.get_loc(head.head), values.index.get_loc(head.layer))
             outline = Rectangle(corner, 1, 1, fill=False, edgecolor="black", lw=1.2, clip_on=False)
@@ -203,6 +207,12 @@ def _heatmap(axes: Axes, values: pd.DataFrame, limit: float, numbers: FuncFormat
         ax=axes,
     )
     axes.tick_params(length=0, labelrotation=0)
+
+
+def _mark(axes: Axes, matters: pd.DataFrame) -> None:
+    """A dot in each cell whose effect is significant and counts."""
+    rows, columns = np.nonzero(matters.to_numpy() == 1)
+    axes.scatter(columns + 0.5, rows + 0.5, s=5, color="black", lw=0.6, edgecolor="white")
 
 
 def _tick_step(n_ticks: int) -> int:

@@ -14,16 +14,20 @@ from matplotlib.figure import Figure
 
 from interp.contrast import selectivity
 from interp.report import (
+    attractors,
     canvas,
     captions,
     explorer,
     figures,
+    head_distances,
     league_figures,
     league_tables,
     league_words,
     tables,
     words,
 )
+from interp.report.attractors import by_attractor
+from interp.report.dictionary import dictionary
 from interp.report.in_short import in_short
 from interp.report.methods import SCOPE_OF_CLAIMS, methods
 from interp.report.spelling import listed, visible
@@ -53,6 +57,9 @@ class Plate:
         """The drawing as pixels."""
         return canvas.encoded(self.figure, "png")
 
+    def _repr_png_(self) -> bytes:
+        return self.png
+
     @property
     def source(self) -> str:
         """The drawing as a data URI."""
@@ -60,7 +67,9 @@ class Plate:
 
 
 def write_report(run: Run, folder: Path) -> None:
-    """Write `report.html`, and each figure as `figures/*.png` and `figures/*.svg`.
+    """Write `report.html`, each figure as `figures/*.png` and `figures/*.svg`, and a dictionary.
+
+    `datapackage.json` says what each column of the run's tables means, and in which unit.
 
     The page opens with the network off. A run that does not pass its behaviour gate gets a page
     that says so and ranks no heads; one whose pairs name no source, a page of effects alone.
@@ -90,6 +99,7 @@ def write_report(run: Run, folder: Path) -> None:
         scope_of_claims=SCOPE_OF_CLAIMS,
     )
     write_whole(folder / "report.html", page)
+    write_whole(folder / "datapackage.json", dictionary(run))
 
 
 def write_index(runs: dict[str, Run], folder: Path) -> None:
@@ -115,7 +125,23 @@ def write_index(runs: dict[str, Run], folder: Path) -> None:
         for name, run in runs.items()
     ]
     model = next(iter(runs.values())).settings["model"]
-    page = _render("index.html.j2", model=model, entries=entries, scope_of_claims=SCOPE_OF_CLAIMS)
+    by_distance = [
+        Plate(
+            f"distance {number}",
+            f"Heads against distance: {name}",
+            head_distances.curves(table),
+            head_distances.caption(table),
+            "summary",
+        )
+        for number, (name, table) in enumerate(head_distances.families(runs))
+    ]
+    page = _render(
+        "index.html.j2",
+        model=model,
+        entries=entries,
+        by_distance=by_distance,
+        scope_of_claims=SCOPE_OF_CLAIMS,
+    )
     write_whole(folder / "report.html", page)
 
 
@@ -167,6 +193,15 @@ def plates(run: Run) -> Iterator[Plate]:
         captions.behaviour(behaviour),
         "behaviour",
     )
+    crossed = by_attractor(run.tables["cells"])
+    if len(crossed):
+        yield Plate(
+            "attraction",
+            "The behaviour by attractor",
+            attractors.attraction(crossed),
+            attractors.caption(crossed),
+            "cells",
+        )
     if not _is_ranked(run):
         return
     verdicts = run.tables["verdicts"]
@@ -259,7 +294,7 @@ def _render(template: str, **context: Any) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.globals["asset"] = explorer.asset
+    pages.globals.update(asset=explorer.asset, script=explorer.script)
     return pages.get_template(template).render(context).encode()
 
 

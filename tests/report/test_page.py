@@ -63,7 +63,7 @@ def test_the_page_loads_nothing(report):
     source = (report / "report.html").read_text(encoding="utf-8")
     inline = [address for address in page.addresses if address.startswith("data:image/png;base64,")]
     relative = {address for address in page.addresses if not address.startswith(("data:", "#"))}
-    tables = {"behaviour.csv", "captured.csv", "league.csv", "verdicts.csv"}
+    tables = {"behaviour.csv", "captured.csv", "datapackage.json", "league.csv", "verdicts.csv"}
     assert len(inline) == len(FIGURES)
     assert relative == tables | {f"figures/{name}.svg" for name in FIGURES}
     assert not {"link", "iframe", "base"} & set(page.tags)
