@@ -16,9 +16,10 @@ from interp.behaviour import answer_table, behaviour, cells
 from interp.items import Item, items_hash
 from interp.models import Model, load
 from interp.progress import say
+from interp.report.attractors import attraction, by_attractor
 from interp.report.behaviour_words import behaviour_words
 from interp.report.canvas import encoded
-from interp.report.distances import contrast_map
+from interp.report.distances import contrast_curves, contrast_map
 from interp.store import read_table, write_whole
 from interp.tasks import build, families
 from interp.tasks.distance import DISTANCES, Mode
@@ -127,12 +128,25 @@ def draw() -> None:
     """The contrast of every family under every prefix, from the table."""
     rows = _table("behaviour").rows()
     whole = rows[rows["template_id"] == WHOLE]
-    figure = contrast_map(whole, prefixes=PREFIXES)
-    write_whole(FOLDER / "contrast.png", encoded(figure, "png"))
-    write_whole(FOLDER / "contrast.svg", encoded(figure, "svg"))
+    first = whole[whole["prefix"] == PREFIXES[0]]
+    figures = {
+        "contrast": contrast_map(whole, prefixes=PREFIXES),
+        "distance": contrast_curves(first),
+        "attraction": attraction(by_attractor(_whole_cells())),
+    }
+    for name, figure in figures.items():
+        for kind in ("png", "svg"):
+            write_whole(FOLDER / f"{name}.{kind}", encoded(figure, kind))
     n_families = sum(len(group) for group in groups())
     words = behaviour_words(whole, model=MODEL, prefixes=PREFIXES, n_families=n_families)
     write_whole(FOLDER / "README.md", words.encode())
+
+
+def _whole_cells() -> pd.DataFrame:
+    """The cells of whole families under the first prefix, called by the family."""
+    rows = _table("cells").rows()
+    whole = rows[(rows["template_id"] == WHOLE) & (rows["prefix"] == PREFIXES[0])]
+    return whole.assign(template_id=whole["family"])
 
 
 def _hash(items: list[Item]) -> str:

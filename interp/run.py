@@ -33,6 +33,7 @@ from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.evidence import MOST_HEADS, Evidence, direct_where_defined, gathered
 from interp.evidence.removal import clusters_of
+from interp.examples import examples
 from interp.heads import Head
 from interp.items import Item, items_hash
 from interp.leagues import leagues, leagues_of_patterns
@@ -146,6 +147,7 @@ def measure(
     }
     how: dict[str, Any] = {}
     if heads is None:
+        tables |= examples(model, batches, effects)
         if "edge" in scopes:
             found_leagues = (
                 leagues_of_patterns(model, batches[0], data, seed=settings.seed)

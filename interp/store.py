@@ -1,4 +1,4 @@
-"""Runs on disk: settings in `run.json`, summary tables as CSV, per-item tables as Parquet."""
+"""Runs on disk: settings in `run.json`, all tables as Parquet, summaries as CSV too."""
 
 import hashlib
 import json
@@ -10,7 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-PER_ITEM = ("items", "scores", "effects")
+EXAMPLES = ("examples", "example_tokens", "example_effects", "example_attention")
+"""The tables of a few items in full; small enough to be kept beside the summaries."""
+PER_ITEM = ("items", "scores", "effects", *EXAMPLES)
 _SETTINGS = "run.json"
 
 
@@ -46,9 +48,8 @@ class Run:
         check_folder(folder, self.settings["decides"])
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in self.tables.items():
-            if name in PER_ITEM:
-                write_whole(folder / f"{name}.parquet", table.to_parquet(index=False))
-            else:
+            write_whole(folder / f"{name}.parquet", table.to_parquet(index=False))
+            if name not in PER_ITEM:
                 text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
                 write_whole(folder / f"{name}.csv", text.encode())
         settings = json.dumps(self.settings, indent=2, ensure_ascii=False)
@@ -58,13 +59,15 @@ class Run:
     def load(cls, folder: Path) -> "Run":
         """The run that `save` wrote. Per-item tables are there only where they were kept.
 
+        What there is as CSV is read from it, so that a run is the same wherever it was copied to.
+
         Raises:
             FileNotFoundError: the folder holds no run.
         """
         if not (folder / _SETTINGS).is_file():
             raise FileNotFoundError(f"{folder} holds no run: there is no {_SETTINGS} in it.")
-        tables = {path.stem: read_table(path) for path in sorted(folder.glob("*.csv"))}
-        tables |= {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+        tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+        tables |= {path.stem: read_table(path) for path in sorted(folder.glob("*.csv"))}
         return cls(settings=_read_settings(folder), tables=tables)
 
 

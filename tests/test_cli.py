@@ -29,6 +29,17 @@ def interp(monkeypatch, capsys):
     return run
 
 
+def result_in(path, command):
+    """What a command wrote for machines, under the schema of its name."""
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is no JSON")
+
+    found = json.loads(path.read_text(), parse_constant=refuse)
+    assert found["schema"] == f"interp/{command}/1"
+    return found["result"]
+
+
 def as_record(item):
     (source,), (distractor,) = item.source, item.distractors
     return {
@@ -71,6 +82,63 @@ def test_dry_run_does_nothing(interp, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["head", "27.8", "--task", "agreement"],
+            "would remove L27H8 of smollm2-135m on agreement, preset quick, everywhere, ",
+        ),
+        (["heads"], "would score every head of smollm2-135m on random repeats, prefix document"),
+        (["validate", "induction"], "would validate induction"),
+        (["validate", "--grafts"], "would silence heads of smollm2-135m"),
+        (["bench", "0"], "would time 1 scenarios, 1 round(s) each:"),
+        (["parity", "minilm-l6"], "would compare 1 models: minilm-l6"),
+    ],
+)  # fmt: skip
+def test_a_dry_run_says_what_would_be_done(interp, arguments, said):
+    code, out, _ = interp(*arguments, "--dry-run")
+    assert code == 0
+    assert out.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["head", "L27"], ["validate", "inductoin"], ["parity", "lama"]]
+)
+def test_a_dry_run_refuses_what_the_run_would_refuse(interp, arguments):
+    code, _, err = interp(*arguments, "--dry-run")
+    assert code == 2
+    assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "data", "heads", "head", "models", "parity", "validate", "bench", "report"]
+)
+def test_help_has_an_example(interp, command):
+    code, out, _ = interp(command, "--help")
+    assert code == 0
+    assert f"interp {command}" in out.split("Examples:")[1]
+
+
+def test_output_that_is_no_terminal_has_no_colour(interp):
+    for arguments in (["--help"], ["run", "--help"], ["rnu"]):
+        _, out, err = interp(*arguments)
+        assert "\x1b[" not in out + err
+
+
+def test_an_unknown_command_names_the_nearest(interp):
+    code, _, err = interp("rnu")
+    assert code == 2
+    assert "Did you mean 'run'?" in err
+
+
+def test_what_is_undefined_is_null_for_machines(tmp_path):
+    from interp.cli.output import write_json
+
+    write_json(tmp_path / "found.json", "run", [{"task": "own", "gap": float("nan")}])
+    assert result_in(tmp_path / "found.json", "run") == [{"task": "own", "gap": None}]
+
+
 @pytest.mark.parametrize(("preset", "folder"), [("quick", ""), ("standard", "-standard")])
 def test_each_preset_has_a_folder_of_its_own(interp, monkeypatch, tmp_path, preset, folder):
     plan = pd.DataFrame({"route": ["x"], "seconds": [0.0], "memory_mb": [0.0]})
@@ -88,6 +156,7 @@ def test_each_preset_has_a_folder_of_its_own(interp, monkeypatch, tmp_path, pres
         (["run", "all", "--preset", "quik"], "unknown preset 'quik'; did you mean 'quick'?"),
         (["run", "nowhere.jsonl"], "there is no file nowhere.jsonl."),
         (["run", "agreement", "--model", "./nowhere"], "there is no directory ./nowhere."),
+        (["data", "agreement", "--item", "x"], "--item is for --bertviz; name the file"),
         (["report", "nowhere"], "nowhere holds no run: there is no run.json in it."),
     ],
 )  # fmt: skip
@@ -131,7 +200,7 @@ def test_grafts_that_are_found_otherwise_are_exit_code_1(interp, monkeypatch, tm
     assert [line for line in said.splitlines() if line.startswith("wrong")] == [
         f"wrong: {sentence}" for sentence in wrong
     ]
-    rows = json.loads(out.read_text())
+    rows = result_in(out, "validate-grafts")
     assert rows["wrong"] == wrong
     assert [row["planted"] for row in rows["by_share"]] == [0, 0.1]
     assert len(rows["curve"]) == 2
@@ -203,7 +272,7 @@ def test_the_heads_of_an_encoder(interp, tmp_path):
         "retrieval: undefined; minilm-l6 predicts no next token, so there is no copying from far "
         "back to watch."
     ) in lines
-    rows = json.loads(out_file.read_text())
+    rows = result_in(out_file, "heads")
     assert len(rows) == 72
     best = max(rows, key=lambda row: row["previous_token"])
     assert f"previous_token: {best['label']} {best['previous_token']:.2f}" in lines
@@ -233,7 +302,7 @@ def test_data_says_what_is_good_and_what_is_not(interp, tiny_folder, pairs_file,
     for title in ("balance:", "cues alone (chance .5):", "cells:"):
         assert title in lines
     assert "behaviour (logit of the answer less that of the foil, next token):" in lines
-    rows = json.loads(table.read_text())
+    rows = result_in(table, "data")
     dropped = [row for row in rows if row["table"] == "dropped"]
     assert [row["place"] for row in dropped] == [f"{pairs_file}, line {line}" for line in (4, 5)]
     assert {"counts", "examples", "balance", "behaviour"} <= {row["table"] for row in rows}
@@ -306,7 +375,7 @@ def test_validate_statistics_exits_with_1_when_a_claim_does_not_hold(
     code, out, _ = interp("validate", "--statistics", "--quiet", "--json", tmp_path / "found.json")
     assert code == expected
     assert f"{int(holds)} of 1 claims hold" in out
-    assert json.loads((tmp_path / "found.json").read_text()) == rows
+    assert result_in(tmp_path / "found.json", "validate-statistics") == rows
 
 
 def test_a_figure_and_a_table_for_a_paper(interp, tmp_path):

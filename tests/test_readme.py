@@ -58,6 +58,16 @@ def test_the_hooks_are_reused_as_it_says():
     assert names["leak_probe"](names["bridge"], names["ids"]) < 1e-4
 
 
+def test_a_run_is_read_as_it_says(monkeypatch, capsys):
+    section = README.read_text().split("## Reading a run")[1].split("## Reusing")[0]
+    (example,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    monkeypatch.chdir(README.parent)
+    names = {}
+    exec(example, names)
+    assert len(names["axes"]) >= 2
+    assert "L26H0" in capsys.readouterr().out
+
+
 def test_the_folders_it_names_are_there():
     for name in ("interp/attention.py", "reports/README.md"):
         assert (README.parent / name).exists()

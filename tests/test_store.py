@@ -36,14 +36,24 @@ def test_words_that_look_missing_stay_words(run, tmp_path):
     assert read_table(tmp_path / "behaviour.csv")["template_id"].tolist() == ["NA", "None"]
 
 
-def test_items_go_to_parquet_and_summaries_to_csv(run, tmp_path):
+def test_all_tables_go_to_parquet_and_summaries_to_csv_too(run, tmp_path):
     run.save(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "behaviour.csv",
+        "behaviour.parquet",
         "effects.parquet",
         "run.json",
         "verdicts.csv",
+        "verdicts.parquet",
     ]
+    assert pd.read_parquet(tmp_path / "verdicts.parquet")["raw"][0] == 0.25
+
+
+def test_a_summary_is_read_from_its_csv(run, tmp_path):
+    run.save(tmp_path)
+    text = (tmp_path / "verdicts.csv").read_text()
+    (tmp_path / "verdicts.csv").write_text(text.replace("0.25", "0.5"))
+    assert Run.load(tmp_path).tables["verdicts"]["raw"][0] == 0.5
 
 
 def test_a_folder_that_holds_a_different_run_is_refused_and_untouched(run, tmp_path):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from interp.cli.options import JsonOption, QuietOption, progress_of, require_known
+from interp.cli.options import DryRunOption, JsonOption, QuietOption, progress_of, require_known
 from interp.cli.output import print_table, short, write_json
 from interp.models.names import BUNDLED, locate
 
@@ -23,7 +23,7 @@ def models(json_file: JsonOption = None) -> None:
         rows.append({"name": name, "location": place, "requirement": bundled.requirement})
     typer.echo("also: a directory with config.json, *.safetensors and tokenizer.json;")
     typer.echo("      a .gguf file; a hub name such as owner/model (fetched unless offline)")
-    write_json(json_file, rows)
+    write_json(json_file, "models", rows)
 
 
 def parity(
@@ -32,17 +32,23 @@ def parity(
     ] = None,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Our attention against the model's own, and every kind of edit, family by family."""
+    from interp.models.parity import chosen
     from interp.models.parity import parity as parity_table
 
+    if dry_run:
+        names = [subject.name for subject in chosen(families or None)]
+        typer.echo(f"would compare {len(names)} models: {', '.join(names)}")
+        return
     table = parity_table(families or None, progress=progress_of(quiet))
     shown = table.drop(columns=["tl_says", "reason"])
     typer.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.1e}"))
     for _, row in table[~table["passes"]].iterrows():
         typer.echo(f"{row['variant']}: {row['reason']}")
     typer.echo(f"{int(table['passes'].sum())} of {len(table)} rows pass")
-    write_json(json_file, table.to_dict(orient="records"))
+    write_json(json_file, "parity", table.to_dict(orient="records"))
 
 
 def validate(
@@ -59,6 +65,7 @@ def validate(
     ] = False,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Models whose heads are known: every known answer against what is measured.
 
@@ -69,19 +76,20 @@ def validate(
             f"--grafts and --statistics take no planted models, got {', '.join(models)}; ask for "
             "one of the two."
         )
+    if dry_run:
+        _say_what_is_validated(models, grafts=grafts, statistics=statistics)
+        return
     if grafts:
         _validate_grafts(json_file, quiet)
         return
     if statistics:
         _simulate(json_file, quiet)
         return
-    from interp.planted import NAMES as PLANTED
     from interp.recovery import recovery
     from interp.validate import validate as validate_table
 
-    for name in models or ():
-        require_known("planted model", name, tuple(PLANTED))
-    values, roles = validate_table(models or PLANTED), recovery(models or PLANTED)
+    names = _planted(models)
+    values, roles = validate_table(names), recovery(names)
     by_model = values.groupby("model", sort=False)["agrees"].agg(["sum", "count"])
     by_model["roles_found"] = roles.groupby("model")["agrees"].mean()
     print_table(by_model.reset_index())
@@ -98,10 +106,30 @@ def validate(
     by_head = roles.groupby(["model", "head", "role"], sort=False, as_index=False)["agrees"]
     by_head = by_head.agg(n_seeds="count", n_found="sum")
     write_json(
-        json_file, {"values": values.to_dict("records"), "roles": by_head.to_dict("records")}
+        json_file,
+        "validate",
+        {"values": values.to_dict("records"), "roles": by_head.to_dict("records")},
     )
     if len(wrong_values) or len(wrong_roles):
         raise typer.Exit(1)
+
+
+def _planted(models: list[str] | None) -> list[str]:
+    """The planted models that were named, or all."""
+    from interp.planted import NAMES
+
+    for name in models or ():
+        require_known("planted model", name, tuple(NAMES))
+    return models or list(NAMES)
+
+
+def _say_what_is_validated(models: list[str] | None, *, grafts: bool, statistics: bool) -> None:
+    if grafts:
+        typer.echo("would silence heads of smollm2-135m, and give others an effect; 10 minutes")
+    elif statistics:
+        typer.echo("would simulate 1000 sweeps, and hold every interval and test against them")
+    else:
+        typer.echo(f"would validate {', '.join(_planted(models))}")
 
 
 def _validate_grafts(json_file: Path | None, quiet: bool) -> None:
@@ -117,7 +145,7 @@ def _validate_grafts(json_file: Path | None, quiet: bool) -> None:
         typer.echo(f"wrong: {sentence}")
     found = {"silenced": silenced, "curve": curve, "by_share": by_share}
     rows = {name: table.to_dict("records") for name, table in found.items()}
-    write_json(json_file, rows | {"wrong": wrong})
+    write_json(json_file, "validate-grafts", rows | {"wrong": wrong})
     if wrong:
         raise typer.Exit(1)
 
@@ -130,7 +158,7 @@ def _simulate(json_file: Path | None, quiet: bool) -> None:
     print_table(table)
     holds = table.loc[table["claimed"], "holds"]
     typer.echo(f"{int(holds.sum())} of {len(holds)} claims hold")
-    write_json(json_file, table.to_dict("records"))
+    write_json(json_file, "validate-statistics", table.to_dict("records"))
     if not holds.all():
         raise typer.Exit(1)
 
@@ -142,6 +170,7 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, help="How often each side is timed.")] = 1,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Our sweep beside the plain TransformerLens loop and our own others: times and differences."""
     from interp.bench import OWN, SCENARIOS, Own, Scenario, bench_own
@@ -152,6 +181,11 @@ def bench(
         if not 0 <= row < len(known):
             raise ValueError(f"there are scenarios 0 to {len(known) - 1}, got {row}.")
     chosen = [known[row] for row in rows] if rows else known
+    if dry_run:
+        typer.echo(f"would time {len(chosen)} scenarios, {rounds} round(s) each:")
+        for each in chosen:
+            typer.echo(f"  {each.name}")
+        return
     looped = [each for each in chosen if isinstance(each, Scenario)]
     own = [each for each in chosen if isinstance(each, Own)]
     found = bench_table(looped, n_rounds=rounds, progress=progress_of(quiet)).to_dict("records")
@@ -159,4 +193,4 @@ def bench(
     for each in found:
         told = [f"{name} {short(value)}" for name, value in each.items() if name != "scenario"]
         typer.echo(f"{each['scenario']}\n  {', '.join(told)}")
-    write_json(json_file, found)
+    write_json(json_file, "bench", found)

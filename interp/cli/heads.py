@@ -6,6 +6,7 @@ import typer
 
 from interp.cli.options import (
     PRESETS,
+    DryRunOption,
     JsonOption,
     ModelOption,
     PrefixOption,
@@ -15,6 +16,8 @@ from interp.cli.options import (
     task_names,
 )
 from interp.cli.output import bounded, card_lines, means, write_json
+from interp.heads import as_heads
+from interp.models.names import locate
 
 
 def heads(
@@ -25,8 +28,13 @@ def heads(
     top: Annotated[int, typer.Option(min=1, help="Heads named for each score.")] = 5,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """The task-free battery: offsets, repeats, sinks, spread, copying, retrieval, circuits."""
+    if dry_run:
+        place = locate(model)
+        typer.echo(f"would score every head of {place.name} on random repeats, prefix {prefix}")
+        return
     from interp.measures.battery import repeat_losses
     from interp.measures.overview import overview
     from interp.measures.repeats import repeats
@@ -50,7 +58,7 @@ def heads(
             typer.echo(f"{score}: {named}")
     for _, row in found.undefined.iterrows():
         typer.echo(f"{row['score']}: undefined; {row['reason']}")
-    write_json(json_file, found.table.to_dict(orient="records"))
+    write_json(json_file, "heads", found.table.to_dict(orient="records"))
 
 
 def head(
@@ -61,10 +69,18 @@ def head(
     preset: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick",
     json_file: JsonOption = None,
     quiet: QuietOption = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """One head's card: attention, effects tier by tier and position by position, backups."""
     names = task_names(task)
     require_known("preset", preset, PRESETS)
+    (asked,), place = as_heads(name), locate(model)
+    if dry_run:
+        told = f"{asked.label} of {place.name} on {', '.join(names)}"
+        typer.echo(
+            f"would remove {told}, preset {preset}, everywhere, at the query and on the edge"
+        )
+        return
     from interp.card import head_card
 
     card = head_card(
@@ -82,4 +98,5 @@ def head(
             typer.echo(f"  {league}: {means(measures)}")
         for line in card_lines(card, row["task"]):
             typer.echo(f"  {line}")
-    write_json(json_file, card.verdicts.merge(card.wide, on="task").to_dict(orient="records"))
+    rows = card.verdicts.merge(card.wide, on="task").to_dict(orient="records")
+    write_json(json_file, "head", rows)

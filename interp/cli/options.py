@@ -26,6 +26,9 @@ MemoryOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Check what was asked, say what would be done, and stop.")
+]
 
 
 def task_names(task: str) -> list[str]:

@@ -1,11 +1,15 @@
 """What commands print, and write for machines."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import typer
+
+SCHEMA = 1
+"""Rises when a field of a command's JSON is renamed, removed, or means something else."""
 
 
 def bounded(row: Any, name: str) -> str:
@@ -48,7 +52,21 @@ def print_table(table: Any) -> None:
     typer.echo(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
 
 
-def write_json(path: Path | None, found: Any) -> None:
-    """The result for machines, where a file was named."""
+def write_json(path: Path | None, command: str, found: Any) -> None:
+    """The result for machines, where a file was named: `{"schema": "interp/run/1", "result": …}`.
+
+    The number is that of `SCHEMA`. What is undefined is null.
+    """
     if path is not None:
-        path.write_text(json.dumps(found, indent=2, default=str) + "\n")
+        whole = {"schema": f"interp/{command}/{SCHEMA}", "result": _plain(found)}
+        path.write_text(json.dumps(whole, indent=2, default=str, allow_nan=False) + "\n")
+
+
+def _plain(found: Any) -> Any:
+    """The same without numbers that JSON does not know, and with numbers of Python's own."""
+    if isinstance(found, Mapping):
+        return {str(name): _plain(each) for name, each in found.items()}
+    if isinstance(found, (list, tuple)):
+        return [_plain(each) for each in found]
+    value = found.item() if hasattr(found, "item") else found
+    return None if isinstance(value, float) and not isfinite(value) else value

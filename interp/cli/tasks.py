@@ -61,7 +61,7 @@ def run(
             print_table(rows.drop(columns="route"))
         seconds = planned["seconds"].sum()
         typer.echo(f"expected: {seconds / 60:.0f} min, {planned['memory_mb'].max():.0f} MB")
-        write_json(json_file, planned.to_dict(orient="records"))
+        write_json(json_file, "run-plan", planned.to_dict(orient="records"))
         return
     from interp.suite import run_suite, summarise
 
@@ -78,7 +78,7 @@ def run(
     summary = summarise(runs)
     print_table(summary)
     typer.echo(f"page: {folder / 'report.html'}")
-    write_json(json_file, summary.to_dict(orient="records"))
+    write_json(json_file, "run", summary.to_dict(orient="records"))
 
 
 def _folder_name(model: str, preset: str) -> str:
@@ -99,9 +99,18 @@ def data(
     seed: Annotated[int, typer.Option(help="Of the items.")] = 0,
     prefix: PrefixOption = "document",
     out: Annotated[Path | None, typer.Option(help="Write the pairs here as JSON lines.")] = None,
+    bertviz: Annotated[
+        Path | None,
+        typer.Option(help="Write the attention of all heads on --item here, as BertViz's page."),
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option(help="The item for --bertviz; the first if left out.")
+    ] = None,
     json_file: JsonOption = None,
 ) -> None:
     """Items as the tokenizer cuts them, their balance, cues and behaviour; checks a FILE."""
+    if item is not None and bertviz is None:
+        raise ValueError("--item is for --bertviz; name the file for its page too.")
     from interp.describe import describe, dropped_lines
     from interp.suite import reading_of, write_items
 
@@ -119,7 +128,24 @@ def data(
     if out is not None:
         write_items(reading, out)
         typer.echo(f"pairs: {out}")
-    write_json(json_file, found.as_rows())
+    if bertviz is not None:
+        _write_bertviz(loaded, reading.items, item, bertviz)
+    write_json(json_file, "data", found.as_rows())
+
+
+def _write_bertviz(model: Any, items: Any, name: str | None, path: Path) -> None:
+    """The page of one of the items that are pairs."""
+    from interp.bertviz import bertviz_page
+    from interp.items import Item
+
+    by_name = {each.item_id: each for each in items if isinstance(each, Item)}
+    if not by_name:
+        raise ValueError("--bertviz takes pairs; these items are places in natural text.")
+    if name is not None:
+        require_known("item", name, tuple(by_name))
+    chosen = next(iter(by_name.values())) if name is None else by_name[name]
+    path.write_text(bertviz_page(model, chosen), encoding="utf-8")
+    typer.echo(f"BertViz: {path} ({chosen.item_id})")
 
 
 def report(

@@ -79,10 +79,10 @@ def parity(families: Sequence[str] | None = None, *, progress: Progress = silent
     Raises:
         ValueError: a name that is none of these.
     """
-    chosen = subjects() if families is None else _chosen(families)
+    compared = chosen(families)
     rows = []
-    with progress("parity", len(chosen)) as advance:
-        for subject in chosen:
+    with progress("parity", len(compared)) as advance:
+        for subject in compared:
             rows.append(_row(subject))
             advance(1)
     return pd.DataFrame(rows, columns=PARITY_COLUMNS)
@@ -100,7 +100,14 @@ def _fresh(name: str) -> Any:
     return module
 
 
-def _chosen(names: Sequence[str]) -> list[Subject]:
+def chosen(names: Sequence[str] | None = None) -> list[Subject]:
+    """The models of these families, variants or bundled names; all when None.
+
+    Raises:
+        ValueError: a name that is none of these.
+    """
+    if names is None:
+        return list(subjects())
     known = {name for subject in subjects() for name in (subject.name, subject.family)}
     for name in names:
         if name not in known:

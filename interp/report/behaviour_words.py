@@ -25,6 +25,15 @@ the whole family.
 
 ![contrast by family and distance](contrast.png)
 
+Against distance, prefix {first}, with 95 % intervals; open marks do not pass:
+
+![contrast against distance](distance.png)
+
+By attractor, prefix {first}, where a word of the same kind stands between: a mismatch to the left
+of its match is attraction.
+
+![logit difference by attractor](attraction.png)
+
 ## Short families that do not pass
 
 {failing}
@@ -64,6 +73,7 @@ def behaviour_words(
     ]
     return _HEAD.format(
         model=model,
+        first=prefixes[0],
         measured="\n".join(measured),
         failing="\n".join(failing or ["None of those measured."]),
         reaches="\n".join(reaches),

@@ -51,10 +51,11 @@ def percent_labels() -> FuncFormatter:
     return FuncFormatter(lambda share, _: f"{round(100 * share, 6):z.3g} %".replace("-", "−"))
 
 
-def legend_above(figure: Figure, axes: Axes) -> None:
-    """What the colours of these axes mean, above the figure."""
+def legend_above(figure: Figure, axes: Axes, *, n_columns: int = 3) -> None:
+    """What the colours of these axes mean, above the figure; four names stand in one line."""
     handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=3, frameon=False)
+    columns = 4 if len(names) == 4 else n_columns
+    figure.legend(handles, names, loc="outside upper center", ncols=columns, frameon=False)
 
 
 # a paper's PDF holds its fonts as text that can be searched; 42 is TrueType

@@ -16,6 +16,7 @@ _PLACES = {
     "query": "at the query only",
     "edge": "on the edge from query to source only",
 }
+_DOT = " A dot: significant, adjusted over all heads, and of a size that counts."
 _CLIPPED = (
     "Colours are centred on 0 and clipped at the 99th percentile of magnitude, or at the size that "
     "counts where that is more"
@@ -48,7 +49,7 @@ def heatmaps(
     if measure is None:
         return (
             f"Effect at the query of {n_heads}. {_CLIPPED}: ±{effect_limit} %; the largest "
-            f"magnitude is {largest_effect}. {_SIGN}{_hatched(effect)}"
+            f"magnitude is {largest_effect}. {_SIGN}{_DOT}{_hatched(effect)}"
         )
     attention = verdicts[measure]
     attention_limit = number(colour_limit(attention, at_least=thresholds["attends"]))
@@ -57,7 +58,7 @@ def heatmaps(
         f"Attention ({kind(measure)}, left) and effect at the query (right) of {n_heads}. A cell "
         "strongly coloured on one side and pale on the other is a head whose attention and effect "
         f"disagree.{outlined} {_CLIPPED}: ±{attention_limit} and ±{effect_limit} %; the largest "
-        f"magnitudes are {number(finite(attention).abs().max())} and {largest_effect}."
+        f"magnitudes are {number(finite(attention).abs().max())} and {largest_effect}.{_DOT}"
         + _hatched(attention, " on the left")
         + _hatched(effect, " on the right")
     )

@@ -8,10 +8,12 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from interp.report.canvas import STYLE, panels
+from interp.report.canvas import COLOURS, STYLE, legend_above, panels
 from interp.report.tidy import colour_limit
 
+_HELD = {"fixed_source": "the source in place", "fixed_query": "the query in place"}
 NEAR = "near"
 """The column of families that have no distance."""
 
@@ -60,6 +62,46 @@ def contrast_map(whole: pd.DataFrame, *, prefixes: Sequence[str]) -> Figure:
         _mark(axes, grids["passes"])
         axes.set(title=f"prefix: {prefix}", xlabel="Distance (tokens)", ylabel="")
         axes.tick_params(axis="x", rotation=90)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def contrast_curves(whole: pd.DataFrame) -> Figure:
+    """The contrast of each long-range family against distance, with 95 % intervals; a panel a mode.
+
+    Open marks do not pass the gate.
+
+    Args:
+        whole: as in `contrast_map`, of one prefix, with `contrast_low` and `contrast_high`.
+    """
+    far = whole[whole["distance"].notna()]
+    far = far.assign(kind=far["kind"].str.removeprefix("long_range/").str.replace("_", " "))
+    modes = [mode for mode in _HELD if mode in set(far["mode"])]
+    kinds = list(dict.fromkeys(far["kind"]))
+    figure, all_axes = panels(len(modes), height=2.9)
+    for axes, mode in zip(all_axes, modes, strict=True):
+        axes.axhline(0, color="0.75", lw=0.7, zorder=0)
+        here = far[far["mode"] == mode]
+        for colour, name in zip(COLOURS, kinds, strict=False):
+            curve = here[here["kind"] == name].sort_values("distance")
+            axes.fill_between(
+                curve["distance"], curve["contrast_low"], curve["contrast_high"],
+                color=colour, alpha=0.12, lw=0,
+            )  # fmt: skip
+            axes.plot(curve["distance"], curve["contrast"], color=colour, lw=1.1, label=name)
+            is_shown = curve["passes"].astype(bool)
+            for part, face in ((curve[is_shown], colour), (curve[~is_shown], "white")):
+                axes.plot(
+                    part["distance"], part["contrast"], ls="", marker="o", ms=3.5, mew=0.9,
+                    mec=colour, mfc=face,
+                )  # fmt: skip
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_locator(FixedLocator(sorted(set(here["distance"]))))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set(title=_HELD[mode], xlabel="distance (tokens)", ylabel="")
+    all_axes[0].set(ylabel="contrast (logits)")
+    legend_above(figure, all_axes[0], n_columns=4)
     return figure
 
 

@@ -26,7 +26,7 @@ from interp.report.tidy import (
     three_tiers,
 )
 
-_VERDICTS: dict[str, str] = {
+VERDICT_COLOURS: dict[str, str] = {
     Verdict.CONSISTENT: COLOURS[0],
     Verdict.CAUSAL: COLOURS[0],
     Verdict.PARTLY: COLOURS[9],
@@ -51,6 +51,8 @@ def heatmaps(
 ) -> Figure:
     """Attention and effect at the query on one layer × head grid; the pair's heads are outlined.
 
+    A dot marks an effect that is significant, adjusted over the heads, and of a size that counts.
+
     Args:
         verdicts: one row per head.
         measure: of attention; None draws the effect alone.
@@ -69,6 +71,8 @@ def heatmaps(
         values = grid(verdicts, column)
         _heatmap(axes, values, colour_limit(verdicts[column], at_least=at_least), numbers)
         axes.set(title=title, xlabel="head", ylabel="layer")
+        if column == "effect_query":
+            _mark(axes, grid(verdicts, "matters_query"))
         for head in [] if pair is None else pair.itertuples():
             corner = (values.columns.get_loc(head.head), values.index.get_loc(head.layer))
             outline = Rectangle(corner, 1, 1, fill=False, edgecolor="black", lw=1.2, clip_on=False)
@@ -90,7 +94,7 @@ def attention_against_effect(
     """
     figure, (axes,) = panels(1, height=4.4)
     # the heads that stand out are drawn last, on top
-    order = list(_VERDICTS)[::-1]
+    order = list(VERDICT_COLOURS)[::-1]
     effect = f"effect_{tier}"
     heads = finite_rows(verdicts, measure, effect).sort_values(
         "verdict", key=lambda names: names.map(order.index), kind="stable"
@@ -99,7 +103,7 @@ def attention_against_effect(
         axes.axhline(size, color="0.75", lw=0.7, ls=(0, (4, 3)), zorder=0)
     axes.axhline(0, color="0.75", lw=0.7, zorder=0)
     axes.axvline(0, color="0.75", lw=0.7, zorder=0)
-    lines = {"colors": heads["verdict"].map(_VERDICTS), "lw": 0.7, "alpha": 0.8, "zorder": 1}
+    lines = {"colors": heads["verdict"].map(VERDICT_COLOURS), "lw": 0.7, "alpha": 0.8, "zorder": 1}
     axes.hlines(heads[effect], heads[f"{measure}_low"], heads[f"{measure}_high"], **lines)
     axes.vlines(heads[measure], heads[f"{effect}_low"], heads[f"{effect}_high"], **lines)
     sns.scatterplot(
@@ -107,8 +111,8 @@ def attention_against_effect(
         x=measure,
         y=effect,
         hue="verdict",
-        hue_order=[name for name in _VERDICTS if name in set(heads["verdict"])],
-        palette=_VERDICTS,
+        hue_order=[name for name in VERDICT_COLOURS if name in set(heads["verdict"])],
+        palette=VERDICT_COLOURS,
         s=18,
         linewidth=0.3,
         zorder=2,
@@ -141,7 +145,7 @@ def telling_pair(pair: pd.DataFrame, measure: str) -> Figure:
         )
         for column in dict.fromkeys(("raw", "sink_corrected", measure))
     )
-    palette = dict(zip(pair["label"], pair["verdict"].map(_VERDICTS), strict=True))
+    palette = dict(zip(pair["label"], pair["verdict"].map(VERDICT_COLOURS), strict=True))
     dots(left, attention, hue="label", palette=palette)
     dots(right, three_tiers(pair).rename(columns={"tier": "row"}), hue="label", palette=palette)
     left.set(title="What attention says", xlabel="attention to the source")
@@ -203,6 +207,12 @@ def _heatmap(axes: Axes, values: pd.DataFrame, limit: float, numbers: FuncFormat
         ax=axes,
     )
     axes.tick_params(length=0, labelrotation=0)
+
+
+def _mark(axes: Axes, matters: pd.DataFrame) -> None:
+    """A dot in each cell whose effect is significant and counts."""
+    rows, columns = np.nonzero(matters.to_numpy() == 1)
+    axes.scatter(columns + 0.5, rows + 0.5, s=5, color="black", lw=0.6, edgecolor="white")
 
 
 def _tick_step(n_ticks: int) -> int:

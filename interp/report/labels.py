@@ -41,7 +41,7 @@ def place_labels(axes: Axes, points: pd.DataFrame, *, named: list[str]) -> list[
             tuple(points[["x", "y"]].iloc[row]),
             xytext=(0, 0),
             textcoords="offset points",
-            fontsize="x-small",
+            fontsize=7,
             arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "0.5", "shrinkA": 0, "shrinkB": 2},
         )
         note.set_in_layout(False)

@@ -14,15 +14,20 @@ from matplotlib.figure import Figure
 
 from interp.contrast import selectivity
 from interp.report import (
+    attractors,
     canvas,
     captions,
+    explorer,
     figures,
+    head_distances,
     league_figures,
     league_tables,
     league_words,
     tables,
     words,
 )
+from interp.report.attractors import by_attractor
+from interp.report.dictionary import dictionary
 from interp.report.in_short import in_short
 from interp.report.methods import SCOPE_OF_CLAIMS, methods
 from interp.report.spelling import listed, visible
@@ -39,17 +44,21 @@ _N_LARGEST = 10
 
 @dataclass(frozen=True)
 class Plate:
-    """A figure as it stands on a page: what it shows, the drawing, and what to see in it."""
+    """A figure on a page: what it shows, the drawing, what to see in it, the table behind it."""
 
     name: str
     title: str
     figure: Figure
     caption: str
+    data: str
 
     @cached_property
     def png(self) -> bytes:
         """The drawing as pixels."""
         return canvas.encoded(self.figure, "png")
+
+    def _repr_png_(self) -> bytes:
+        return self.png
 
     @property
     def source(self) -> str:
@@ -58,7 +67,9 @@ class Plate:
 
 
 def write_report(run: Run, folder: Path) -> None:
-    """Write `report.html`, and each figure as `figures/*.png` and `figures/*.svg`.
+    """Write `report.html`, each figure as `figures/*.png` and `figures/*.svg`, and a dictionary.
+
+    `datapackage.json` says what each column of the run's tables means, and in which unit.
 
     The page opens with the network off. A run that does not pass its behaviour gate gets a page
     that says so and ranks no heads; one whose pairs name no source, a page of effects alone.
@@ -88,6 +99,7 @@ def write_report(run: Run, folder: Path) -> None:
         scope_of_claims=SCOPE_OF_CLAIMS,
     )
     write_whole(folder / "report.html", page)
+    write_whole(folder / "datapackage.json", dictionary(run))
 
 
 def write_index(runs: dict[str, Run], folder: Path) -> None:
@@ -113,7 +125,23 @@ def write_index(runs: dict[str, Run], folder: Path) -> None:
         for name, run in runs.items()
     ]
     model = next(iter(runs.values())).settings["model"]
-    page = _render("index.html.j2", model=model, entries=entries, scope_of_claims=SCOPE_OF_CLAIMS)
+    by_distance = [
+        Plate(
+            f"distance {number}",
+            f"Heads against distance: {name}",
+            head_distances.curves(table),
+            head_distances.caption(table),
+            "summary",
+        )
+        for number, (name, table) in enumerate(head_distances.families(runs))
+    ]
+    page = _render(
+        "index.html.j2",
+        model=model,
+        entries=entries,
+        by_distance=by_distance,
+        scope_of_claims=SCOPE_OF_CLAIMS,
+    )
     write_whole(folder / "report.html", page)
 
 
@@ -136,6 +164,9 @@ def _heads(run: Run) -> dict[str, Any]:
         "disagreements": None if measure is None else words.disagreements(verdicts, measure),
         "table": table,
         "caption": captions.verdicts(len(table.rows), len(verdicts), measure, tier),
+        "labels": set(verdicts["label"]),
+        "explorer": explorer.fragment(run),
+        "embedded": explorer.embedded(run),
     }
 
 
@@ -160,7 +191,17 @@ def plates(run: Run) -> Iterator[Plate]:
         "The contrast of each template",
         figures.behaviour(behaviour, run.settings["metric"]),
         captions.behaviour(behaviour),
+        "behaviour",
     )
+    crossed = by_attractor(run.tables["cells"])
+    if len(crossed):
+        yield Plate(
+            "attraction",
+            "The behaviour by attractor",
+            attractors.attraction(crossed),
+            attractors.caption(crossed),
+            "cells",
+        )
     if not _is_ranked(run):
         return
     verdicts = run.tables["verdicts"]
@@ -172,6 +213,7 @@ def plates(run: Run) -> Iterator[Plate]:
             "Attention and effect of two heads",
             figures.telling_pair(pair, measure),
             captions.telling_pair(pair, measure),
+            "verdicts",
         )
     yield _heatmaps(run)
     if measure is not None:
@@ -181,6 +223,7 @@ def plates(run: Run) -> Iterator[Plate]:
             "Attention against effect, head by head",
             figures.attention_against_effect(verdicts, measure, tier, matters=matters),
             captions.attention_against_effect(verdicts, measure, tier),
+            "verdicts",
         )
     largest = largest_effects(verdicts, _N_LARGEST)
     yield Plate(
@@ -188,6 +231,7 @@ def plates(run: Run) -> Iterator[Plate]:
         f"The largest effects {listed(list(measured_tiers(verdicts).values()))}",
         figures.tiers(largest),
         captions.tiers(largest),
+        "verdicts",
     )
     if _has(run, "captured"):
         curves = run.tables["captured"]
@@ -196,6 +240,7 @@ def plates(run: Run) -> Iterator[Plate]:
             "The share of the effect that the leading heads of each measure capture",
             league_figures.captured(curves, run.tables["league"]),
             captions.captured(curves),
+            "captured",
         )
     if _has(run, "league"):
         league = run.tables["league"]
@@ -204,6 +249,7 @@ def plates(run: Run) -> Iterator[Plate]:
             "Rank correlation of each measure with the effects",
             league_figures.league(league),
             captions.league(league),
+            "league",
         )
 
 
@@ -216,6 +262,7 @@ def _heatmaps(run: Run) -> Plate:
         f"{'Effect' if measure is None else 'Attention and effect'} by layer and head",
         figures.heatmaps(verdicts, measure, thresholds=thresholds, pair=pair),
         captions.heatmaps(verdicts, measure, thresholds=thresholds, pair=pair),
+        "verdicts",
     )
 
 
@@ -247,6 +294,7 @@ def _render(template: str, **context: Any) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    pages.globals.update(asset=explorer.asset, script=explorer.script)
     return pages.get_template(template).render(context).encode()
 
 

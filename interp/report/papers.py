@@ -6,15 +6,17 @@ from interp.contrast import selectivity
 from interp.heads import nearest_name
 from interp.report import canvas, tables
 from interp.report.canvas import Kind
-from interp.report.page import plates
+from interp.report.page import Plate, plates
 from interp.report.tidy import finest_tier
 from interp.store import Run
 
 _SIGNS = {"\N{MINUS SIGN}": "$-$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--"}
 
 
-def figure(run: Run, name: str, kind: Kind) -> bytes:
-    """One of the page's figures as the content of a file.
+def plate(run: Run, name: str) -> Plate:
+    """One of the page's figures, with its caption; a notebook shows it as it stands in a cell.
+
+    Its `figure.axes` are matplotlib's, to be drawn on.
 
     Raises:
         ValueError: the page of this run has no figure of that name.
@@ -24,7 +26,16 @@ def figure(run: Run, name: str, kind: Kind) -> bytes:
         nearest = nearest_name(name, tuple(by_name))
         hint = f"did you mean {nearest!r}?" if nearest else f"there are {', '.join(by_name)}."
         raise ValueError(f"this run has no figure {name!r}; {hint}")
-    return canvas.encoded(by_name[name].figure, kind)
+    return by_name[name]
+
+
+def figure(run: Run, name: str, kind: Kind) -> bytes:
+    """One of the page's figures as the content of a file.
+
+    Raises:
+        ValueError: the page of this run has no figure of that name.
+    """
+    return canvas.encoded(plate(run, name).figure, kind)
 
 
 def verdicts_as_latex(run: Run) -> str:

@@ -1,5 +1,6 @@
 """A made-up run with the columns of a real one. No model is behind it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 from interp.store import Run
 
 TIERS = ("everywhere", "query", "edge")
+TOKENS = ("<|endoftext|>", "The", " keys", " near", " the", " box", " near")
 
 
 def example_run(n_layers: int, n_heads: int) -> Run:
@@ -32,8 +34,59 @@ def example_run(n_layers: int, n_heads: int) -> Run:
             "by_template": _by_template(verdicts),
             "battery": _battery(verdicts),
             "controls": _controls(),
+            **examples(verdicts),
         },
     )
+
+
+def examples(
+    verdicts: pd.DataFrame, tokens: Sequence[str] = TOKENS, *, left_out: int = 0
+) -> dict[str, pd.DataFrame]:
+    """Two items: the first token is the sink, the third the source, the last the query."""
+    random = np.random.default_rng(2)
+    item_ids, places = ["agreement.0000.a", "agreement.0000.b"], list(range(len(tokens)))
+    items = pd.DataFrame(
+        {
+            "item_id": item_ids,
+            "template_id": "beside_knew",
+            "answer": [" is", " are"],
+            "foil": [" are", " is"],
+            "n_tokens": len(tokens) + left_out,
+            "left_out": left_out,
+            "intact": [2.5, 1.5],
+            "corrupt": [-1.5, -2.5],
+        }
+    )
+    shown = pd.DataFrame(
+        {
+            "item_id": np.repeat(item_ids, len(tokens)),
+            "position": places * 2,
+            # as objects: the string type of pandas holds no half an emoji
+            "token": pd.Series(list(tokens) * 2, dtype=object),
+            "is_source": [place == 2 for place in places] * 2,
+            "is_distractor": [place == len(tokens) - 2 for place in places] * 2,
+            "is_query": [place == len(tokens) - 1 for place in places] * 2,
+            "is_special": [place == 0 for place in places] * 2,
+        }
+    )
+    heads = verdicts[["layer", "head"]]
+    effects = pd.concat(heads.assign(item_id=item_id) for item_id in item_ids)
+    for tier in TIERS:
+        effects[f"effect_{tier}"] = random.normal(0, 0.5, len(effects))
+    keys = places + [-1] * bool(left_out)
+    cells = effects[["item_id", "layer", "head"]].merge(
+        pd.DataFrame({"position": keys}), how="cross"
+    )
+    n_rows = len(effects)
+    cells["raw"] = random.dirichlet(np.full(len(keys), 0.4), n_rows).ravel().round(4)
+    cells["norm_share"] = random.dirichlet(np.full(len(keys), 0.4), n_rows).ravel().round(4)
+    cells["projected"] = random.normal(0, 0.3, len(cells)).round(4)
+    return {
+        "examples": items,
+        "example_tokens": shown,
+        "example_effects": effects,
+        "example_attention": cells,
+    }
 
 
 def without(run: Run, *columns: str) -> Run:

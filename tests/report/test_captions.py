@@ -40,7 +40,8 @@ def test_without_a_source_the_heatmap_caption_is_about_the_effect_alone():
         "Effect at the query of 3 heads. Colours are centred on 0 and clipped at the 99th "
         "percentile of magnitude, or at the size that counts where that is more: ±5.0 %; the "
         "largest magnitude is 2 %. Positive: the head supports the behaviour; negative: it works "
-        "against it. Hatched: 1 cell without a finite value."
+        "against it. A dot: significant, adjusted over all heads, and of a size that counts. "
+        "Hatched: 1 cell without a finite value."
     )
 
 

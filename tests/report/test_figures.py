@@ -83,6 +83,15 @@ def test_the_pair_is_outlined_on_both_grids(verdicts):
         assert corners == list(zip(pair["head"], pair["layer"], strict=True))
 
 
+def test_a_dot_marks_each_effect_that_is_significant_and_counts(verdicts):
+    attention, effect = figures.heatmaps(verdicts, "cas", thresholds=THRESHOLDS, pair=None).axes[:2]
+    matter = verdicts[verdicts["matters_query"]]
+    assert len(matter) > 0
+    dots = effect.collections[-1].get_offsets() - 0.5
+    assert sorted(map(tuple, dots)) == sorted(zip(matter["head"], matter["layer"], strict=True))
+    assert len(attention.collections) == 1
+
+
 @pytest.mark.parametrize(("n_layers", "step"), [(6, 1), (30, 2), (80, 5)])
 def test_ticks_are_thinned_on_deep_models(n_layers, step):
     table = example_run(n_layers, 12).tables["verdicts"]

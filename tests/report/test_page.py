@@ -1,5 +1,6 @@
 """Pages stand alone, show everything as text, and claim nothing that was not measured."""
 
+import re
 from base64 import b64decode
 from html.parser import HTMLParser
 from pathlib import Path
@@ -35,18 +36,22 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.addresses: list[str] = []
         self.pieces: list[str] = []
+        self.is_text = True
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
+        self.is_text = tag not in {"script", "style"}
         self.addresses += [value for name, value in attributes if name in {"src", "href"}]
 
     def handle_endtag(self, tag):
+        self.is_text = True
         if tag in {"td", "th"}:
             self.pieces.append(" ")
 
     def handle_data(self, data):
-        self.pieces.append(data)
+        if self.is_text:
+            self.pieces.append(data)
 
     @property
     def text(self) -> str:
@@ -57,13 +62,29 @@ def test_the_page_loads_nothing(report):
     page = Page(report / "report.html")
     source = (report / "report.html").read_text(encoding="utf-8")
     inline = [address for address in page.addresses if address.startswith("data:image/png;base64,")]
-    relative = {address for address in page.addresses if not address.startswith("data:")}
+    relative = {address for address in page.addresses if not address.startswith(("data:", "#"))}
+    tables = {"behaviour.csv", "captured.csv", "datapackage.json", "league.csv", "verdicts.csv"}
     assert len(inline) == len(FIGURES)
-    assert relative == {"verdicts.csv", *(f"figures/{name}.svg" for name in FIGURES)}
-    assert not {"script", "link", "iframe", "base"} & set(page.tags)
+    assert relative == tables | {f"figures/{name}.svg" for name in FIGURES}
+    assert not {"link", "iframe", "base"} & set(page.tags)
+    assert "default-src 'none'; img-src data:;" in source
     assert "url(" not in source
     assert "@import" not in source
-    assert "http" not in source
+    assert "://" not in source
+
+
+def test_every_figure_links_its_data(report, run):
+    source = (report / "report.html").read_text(encoding="utf-8")
+    for caption in source.split("<figcaption>")[1:]:
+        (table,) = re.findall(r'<a href="(\w+)\.csv">data</a>', caption.split("</figcaption>")[0])
+        assert table in run.tables
+
+
+def test_heads_in_tables_link_to_their_cards(report, run):
+    page = Page(report / "report.html")
+    links = {address[1:] for address in page.addresses if address.startswith("#")}
+    assert len(links) >= 20
+    assert links <= set(run.tables["verdicts"]["label"])
 
 
 def test_figures_are_written_beside_the_page_and_stand_in_it(report):
