@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from interp.cli import main
-from interp.store import Run
+from interp.store import DiskFullError, Run
 from tests.conftest import agreement_pair
 from tests.report.example import example_run
 
@@ -69,6 +69,14 @@ def test_dry_run_does_nothing(interp, tmp_path):
     assert code == 0
     assert "would run agreement, coreference, long_range on smollm2-135m" in out
     assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_is_one_sentence_and_exit_code_2(interp, monkeypatch):
+    def fail(*args, **kwargs):
+        raise DiskFullError("there is no room.")
+
+    monkeypatch.setattr("interp.suite.run_suite", fail)
+    assert interp("run", "agreement") == (2, "", "interp: there is no room.\n")
 
 
 @pytest.mark.parametrize(("preset", "folder"), [("quick", ""), ("standard", "-standard")])
