@@ -1,5 +1,6 @@
 """Shards done by the workers of a Ray cluster: one model a worker, tasks handed out by Ray."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -47,10 +48,11 @@ def on_ray(
         n_workers: one a GPU where there are any, and otherwise one a node, when None.
 
     Raises:
-        ModuleNotFoundError: Ray is not installed.
-        ValueError: there is no such cluster, or it has too little for so many workers.
+        ConnectionError: workers are lost, again and again.
+        ValueError: Ray is not installed, there is no such cluster, or it has too little for so many workers.
     """
     ray = _ray()
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
     try:
         ray.init(
             address=None if address == "auto" else address, log_to_driver=False,
@@ -86,6 +88,12 @@ def on_ray(
                     yield place, result
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from error
+            except ray.exceptions.RayError as error:
+                raise ConnectionError(
+                    f"workers on the Ray cluster at {address} were lost {TRIES} times over one "
+                    f"shard ({str(error).splitlines()[0]}); those that are whole stay, and the "
+                    "same command goes on."
+                ) from error
 
         yield execute
     finally:

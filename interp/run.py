@@ -25,6 +25,7 @@ from interp.contrast import (
     verdicts,
 )
 from interp.effects.check import check_against_loop
+from interp.effects.device_check import check_against_cpu
 from interp.effects.engine import sweep
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.pieces import ROWS_A_BATCH, limits
@@ -244,7 +245,10 @@ def _scores(model: Model, batches: Sequence[Batch]) -> pd.DataFrame:
 
 
 def _check(model: Model, batch: Batch, scopes: Sequence[Scope]) -> dict[str, Any]:
-    return asdict(check_against_loop(model, batch, scopes=scopes))
+    """The engine against the plain loop, and where that was; a GPU first against the CPU."""
+    if model.device.startswith("cuda") and model.dtype == "float32":
+        check_against_cpu(model, batch)
+    return {**asdict(check_against_loop(model, batch, scopes=scopes)), "device": model.device}
 
 
 def _battery(model: Model, seed: int) -> pd.DataFrame:

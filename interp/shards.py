@@ -222,6 +222,9 @@ def opened(
         shards = Shards(place, execute=execute, noted=there, cost=cost)
         yield shards
         shutil.rmtree(place)
+    except KeyboardInterrupt:
+        say(f"stopped; {len(shards_in(folder))} shards stay in {place}; the same command goes on.")
+        raise
     finally:
         lock.release()
 

@@ -130,6 +130,9 @@ def test_a_torn_shard_is_found_made_again_and_said(tmp_path, capsys, damage):
     done = []
     cut_off(tmp_path, lambda shards: squares(shards, [1, 2], done))
     torn = tmp_path / "shards" / f"{2:064d}"
+    assert capsys.readouterr().err == (
+        f"stopped; 2 shards stay in {torn.parent}; the same command goes on.\n"
+    )
     torn.write_bytes(damage(torn.read_bytes()))
     with opened(tmp_path, DECIDES, noted=NOTED) as shards:
         assert squares(shards, [1, 2], done) == [1.5, 6]
