@@ -49,7 +49,8 @@ def on_ray(
 
     Raises:
         ConnectionError: workers are lost, again and again.
-        ValueError: Ray is not installed, there is no such cluster, or it has too little for so many workers.
+        ValueError: Ray is not installed, there is no such cluster, or it has too little for so
+            many workers.
     """
     ray = _ray()
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
