@@ -10,8 +10,8 @@ from interp.crash import crash, small_run
 def test_killed_runs_end_as_the_undisturbed_one_and_make_nothing_twice(tmp_path):
     """`interp validate --crash`, in short."""
     model, items, cost = small_run("agreement")
-    table = crash(model, items, folder=tmp_path, n_kills=4, seed=1, memory=10**9, cost_a_shard=cost)
-    assert table["kills"].sum() == 4
+    table = crash(model, items, folder=tmp_path, n_kills=3, seed=1, memory=10**9, cost_a_shard=cost)
+    assert table["kills"].sum() == 3
     assert table["differing"].tolist() == [""] * len(table)
     assert table["made_again"].tolist() == [0] * len(table)
     settings = json.loads((tmp_path / "undisturbed" / "run.json").read_text())

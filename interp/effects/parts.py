@@ -1,12 +1,14 @@
 """Removals cut into parts: each some items and some sets of heads, a function of what it says.
 
-Items are cut first: pairs stay together, and beside those with which they share prefixes. Where a
-single pair is still much work, the sets are cut, those together that begin in the same layers.
+Items are cut first: pairs stay together, and beside those with which they share prefixes. Where
+that would lose what is shared, or a single pair is still much work, the sets are cut, those
+together that begin in the same layers.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,7 +22,8 @@ from interp.effects.metrics import Metric
 from interp.effects.pieces import Limits, pieces
 from interp.effects.plain_loop import looped_logits
 from interp.effects.readings import read
-from interp.effects.scopes import AnyScope, edited_positions
+from interp.effects.scopes import AnyScope
+from interp.effects.work import prepare
 from interp.encode import Batch
 from interp.heads import Head
 from interp.models.model import Model
@@ -28,6 +31,8 @@ from interp.models.routes import route
 from interp.progress import Advance
 from interp.shards import Result
 
+MOST_LOST = 0.03
+"""Items are halved as long as that adds at most this share of rows, of prefixes shared before."""
 MOST_AGAIN = 0.1
 """The intact run is done again in each part; sets are cut as far as that adds this share."""
 
@@ -101,29 +106,60 @@ def parts(model: Model, removals: Removals, within: Limits, *, cost: int) -> lis
     """
     n_layers, sets = model.n_layers, removals.sets
     layers_run = n_layers - sets.any(2).int().argmax(1)
-    weights = _weights_a_layer(model)
-    rows = _rows(model, removals)
-    chunks = [torch.arange(len(removals.batch))]
-    if route(model.plain).by_layers:
-        whole = int(rows.sum()) * int(layers_run.sum()) * weights
-        chunks = _pairs_together(removals.batch, -(-whole // cost))
+    in_layer = _weights_a_layer(model)
     found = []
-    for items in chunks:
-        again = int(removals.batch.query[items].sum() + len(items)) * n_layers * weights
-        of_chunk = int(rows[items].sum()) * int(layers_run.sum()) * weights
-        n_blocks = of_chunk // max(cost, round(again / MOST_AGAIN))
+    for chunk in _chunks(model, removals, within, cost / (int(layers_run.sum()) * in_layer)):
+        of_chunk = chunk.n_rows * int(layers_run.sum()) * in_layer
+        again = chunk.n_nodes * n_layers * in_layer
+        n_blocks = int(of_chunk / max(cost, again / MOST_AGAIN))
         found += [
             Part(
                 of=removals,
                 weights=(model.weights_hash, model.dtype),
                 variants=variants,
-                items=items,
+                items=chunk.items,
                 within=within,
-                cost=int(layers_run[variants].sum()) * len(items),
+                cost=int(layers_run[variants].sum()) * len(chunk.items),
             )
             for variants in _equal_blocks(layers_run, max(1, n_blocks))
         ]
     return found
+
+
+class _Chunk(NamedTuple):
+    """Some items, the rows that a variant runs again for them, and those of the intact run."""
+
+    items: Int[Tensor, " item"]
+    n_rows: int
+    n_nodes: int
+
+
+def _chunks(model: Model, removals: Removals, within: Limits, most_rows: float) -> Sequence[_Chunk]:
+    """Items in halves of halves until there are few enough rows, as far as prefixes stay shared."""
+    batch, shares = removals.batch, route(model.plain).shares_prefixes
+    pair_of, pairs = _pairs(batch)
+
+    def chunk(some: Sequence[int]) -> _Chunk:
+        items = torch.from_numpy(np.flatnonzero(np.isin(pair_of, some)))
+        work = prepare(
+            model.plain, batch, removals.scope, removals.baseline, items,
+            shares=shares, rows_a_batch=within.rows_a_batch,
+        )  # fmt: skip
+        return _Chunk(items, work.n_rows, len(work.start.grown))
+
+    def cut(some: Sequence[int], whole: _Chunk) -> list[_Chunk]:
+        middle = len(some) // 2
+        if whole.n_rows <= most_rows or not middle:
+            return [whole]
+        halves = [(half, chunk(half)) for half in (some[:middle], some[middle:])]
+        if sum(half.n_rows for _, half in halves) > (1 + MOST_LOST) * whole.n_rows:
+            return [whole]
+        return [each for half in halves for each in cut(*half)]
+
+    n_tokens = batch.ids.numel()
+    if n_tokens <= most_rows or not route(model.plain).by_layers:  # a whole forward takes them all
+        return [_Chunk(torch.arange(len(batch)), n_tokens, n_tokens)]
+    return cut(pairs, chunk(pairs))
 
 
 def _by_layers(part: Part, model: Model, advance: Advance) -> dict[str, Tensor]:
@@ -184,28 +220,13 @@ def _weights_a_layer(model: Model) -> int:
     return sum(each.numel() for layer in layers for each in layer.parameters()) // len(layers)
 
 
-def _rows(model: Model, removals: Removals) -> Int[Tensor, " item"]:
-    """How many rows of each item an edit reaches: an upper bound, prefixes not shared."""
-    batch = removals.batch
-    if not route(model.plain).shares_prefixes:
-        return torch.full((len(batch),), batch.ids.shape[1])
-    places = edited_positions(removals.scope, batch)
-    donors = removals.baseline.donors(batch)
-    if donors is not None:  # before the first difference a donor gives what is there
-        places = places & (batch.ids != batch.ids[donors]).cumsum(1).bool()
-    first = torch.where(places.any(1), places.int().argmax(1), batch.query)
-    return (batch.query + 1 - first).clamp(min=1)
-
-
-def _pairs_together(batch: Batch, n_chunks: int) -> list[Int[Tensor, " item"]]:
-    """Items in chunks of whole pairs, in the order of their tokens, so that prefixes are shared."""
+def _pairs(batch: Batch) -> tuple[Int[np.ndarray, " item"], list[int]]:
+    """The pair of each item, and all pairs, in the order of the tokens of their first item."""
     order = np.lexsort(batch.ids.numpy().T[::-1])
     place = np.empty(len(order), dtype=int)
     place[order] = np.arange(len(order))
     pair_of = np.minimum(place, place[batch.donor.numpy()])
-    pairs = sorted({*pair_of.tolist()})
-    chunks = np.array_split(pairs, min(n_chunks, len(pairs)))
-    return [torch.from_numpy(np.flatnonzero(np.isin(pair_of, chunk))) for chunk in chunks]
+    return pair_of, sorted({*pair_of.tolist()})
 
 
 def _equal_blocks(

@@ -39,7 +39,7 @@ def test_a_model_on_disk_has_the_same_effects(tiny, offloaded, items):
 
 def test_each_layers_weights_are_read_once_a_wave(offloaded, items, monkeypatch):
     """However many batches of variants go through a layer; rows a batch are made few here."""
-    (batch, _) = offloaded.encode(items)
+    batch = offloaded.encode(items)[0]
     monkeypatch.setattr("interp.effects.pieces.ROWS_A_BATCH", 8)
     sweep(offloaded, [batch], scopes=[Scope.QUERY])  # what is probed once is probed here
     layer = offloaded.plain.anatomy.layers[2]
