@@ -2,7 +2,7 @@
 
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -24,11 +24,12 @@ from interp.contrast import (
     threshold_sweep,
     verdicts,
 )
-from interp.effects.check import Check, check_against_loop
+from interp.effects.check import check_against_loop
+from interp.effects.device_check import check_against_cpu
 from interp.effects.engine import sweep
 from interp.effects.joint import joint
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
-from interp.effects.pieces import ROWS_A_BATCH
+from interp.effects.pieces import ROWS_A_BATCH, limits
 from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.evidence import MOST_HEADS, Evidence, direct_where_defined, gathered
@@ -45,6 +46,7 @@ from interp.models.model import Model
 from interp.models.record import record
 from interp.progress import Progress, silent
 from interp.report import write_report
+from interp.shards import COST_A_SHARD, Executor, Shards, discard_shards, in_process, opened
 from interp.stats import max_t, ratio_interval, reach_note, support_note
 from interp.store import Run, check_folder
 
@@ -75,26 +77,66 @@ def run_task(
     *,
     folder: Path,
     memory: int | None = None,
+    execute: Executor = in_process,
     progress: Progress = silent,
 ) -> Run:
     """Every head of a model on the items of one task, written to `folder` and returned.
 
     Templates that fail the behaviour gate are reported as behaviour, and no head is measured on
-    them. A folder that already holds this very run is read instead.
+    them. A folder that already holds this very run is read instead; one that holds shards of it,
+    because it was cut off, is gone on with.
+
+    Args:
+        memory: in bytes, for the sweeps; what the run was begun with, or half of what is free.
+        execute: who makes the shards of the sweeps.
 
     Raises:
-        ValueError: the folder holds a different run, or an item is not as it should be.
+        ValueError: the folder holds a different run, another process writes there, or an item is
+            not as it should be.
         ArithmeticError: the engine and the plain loop disagree.
+        DiskFullError: there is no room; what was written stays.
     """
-    decides = _decides(model, items, settings)
-    if check_folder(folder, decides):
+    if check_folder(folder, _decides(model, items, settings)):
         run = Run.load(folder)
+        discard_shards(folder)
         if not (folder / "report.html").is_file():
             write_report(run, folder)
         return run
-    run = measure(model, items, settings, memory=memory, progress=progress)
-    run.save(folder)
+    run = measure_into(
+        folder, model, items, settings, memory=memory, execute=execute, progress=progress
+    )
     write_report(run, folder)
+    return run
+
+
+def measure_into(
+    folder: Path,
+    model: Model,
+    items: Sequence[Item],
+    settings: Settings,
+    *,
+    memory: int | None = None,
+    execute: Executor = in_process,
+    cost_a_shard: int = COST_A_SHARD,
+    progress: Progress = silent,
+) -> Run:
+    """`measure`, its tables written to a folder, and its shards there until it is whole.
+
+    Args:
+        memory, execute: as in `run_task`.
+        cost_a_shard: how much is lost at most where the run is cut off (see `Shards`).
+
+    Raises:
+        as `run_task`.
+    """
+    decides, start = _decides(model, items, settings), limits(model.plain, memory)
+    noted = {"memory": start.memory, "versions": _versions()}
+    with opened(folder, decides, noted=noted, execute=execute, cost=cost_a_shard) as shards:
+        run = measure(
+            model, items, settings, memory=memory or shards.noted["memory"], shards=shards,
+            progress=progress,
+        )  # fmt: skip
+        run.save(folder)
     return run
 
 
@@ -105,12 +147,18 @@ def measure(
     *,
     heads: Sequence[Head] | None = None,
     memory: int | None = None,
+    shards: Shards | None = None,
     progress: Progress = silent,
 ) -> Run:
-    """The flow itself, without the disk; for some heads only, without rank agreement."""
+    """The flow itself; for some heads only, without rank agreement.
+
+    Args:
+        shards: who makes what is costly, and where it is kept; here and nowhere when None.
+    """
     start = time.monotonic()
+    shards = shards or Shards()
     batches = model.encode(items)
-    all_items = item_table(model, batches, settings.metric)
+    all_items = shards.table("items", model, item_table, batches, settings.metric)
     templates = behaviour(all_items, least=settings.metric.least_contrast)
     tables = {"behaviour": templates, "cells": cells(all_items, settings.metric.name)}
     constant = _constant(model, items, settings)
@@ -122,20 +170,16 @@ def measure(
 
     batches = model.encode(kept)
     kept_items = all_items[all_items["template_id"].isin(passing)].reset_index(drop=True)
-    scores = pd.concat(
-        [relation_scores(record(model.plain, batch, keep=("pattern",))) for batch in batches],
-        ignore_index=True,
-    )
+    scores = shards.table("scores", model, _scores, batches)
     scopes = tiers(batches)
-    check = check_against_loop(model, batches[0], scopes=scopes)
+    check = shards.step("check", model, _check, batches[0], scopes)
     effects = sweep(
         model, batches, scopes=scopes, metric=settings.metric, heads=heads, memory=memory,
-        progress=progress,
+        shards=shards, progress=progress,
     )  # fmt: skip
     even = chance(batches)
-    data = observations(
-        scores, effects, kept_items, direct_where_defined(model, batches, settings.metric)
-    )
+    direct = shards.step("direct", model, direct_where_defined, batches, settings.metric)
+    data = observations(scores, effects, kept_items, direct.get("table"))
     examined = heads is None and _can_examine(kept_items)
     tables |= {
         "items": kept_items,
@@ -143,7 +187,7 @@ def measure(
         "effects": effects,
         "by_template": by_template(data, kept_items),
         "stability": stability(data, seed=settings.seed),
-        **_judged(model, batches if examined else (), data, settings, even, progress),
+        **_judged(model, batches if examined else (), data, settings, even, shards, progress),
     }
     how: dict[str, Any] = {}
     if heads is None:
@@ -154,17 +198,22 @@ def measure(
                 if settings.preset == QUICK
                 else leagues(
                     model, batches, data, metric=settings.metric, seed=settings.seed,
-                    memory=memory, progress=progress,
+                    memory=memory, shards=shards, progress=progress,
                 )
             )  # fmt: skip
             tables |= found_leagues.tables | _sweep(tables["verdicts"], settings.thresholds, even)
             how["leagues"] = found_leagues.how
-            tables["controls"] = _controls(model, batches, scores, settings.seed)
+            tables["controls"] = shards.table(
+                "controls", model, _controls, batches, scores, settings.seed
+            )
         how["all_heads"] = _all_heads(model, batches, scopes[0], settings.metric)
         if not why_no_repeats(model):
-            tables["battery"] = battery(model, repeats(model, seed=settings.seed))
+            tables["battery"] = shards.table("battery", model, _battery, settings.seed)
     found = _found(model, batches, kept_items, settings, check) | _design(data, settings.seed)
     found |= how | {"chance": even, "seconds": round(time.monotonic() - start)}
+    found |= {"shards": {"made": shards.n_made, "read": shards.n_read}}
+    if shards.noted.get("versions", constant["versions"]) != constant["versions"]:
+        found["begun_with"] = shards.noted["versions"]
     return Run(settings=constant | found, tables=tables)
 
 
@@ -174,14 +223,16 @@ def _judged(
     data: Observations,
     settings: Settings,
     even: float,
+    shards: Shards,
     progress: Progress,
 ) -> dict[str, pd.DataFrame]:
     """The verdicts, on all items and on either half, and the evidence taken on the batches."""
     thresholds, seed = settings.thresholds, settings.seed
     grounds = (
         gathered(
-            model, batches, data, thresholds, seed=seed, chance=even, progress=progress,
+            model, batches, data, thresholds, seed=seed, chance=even, shards=shards,
             metric=settings.metric, n_heads=0 if settings.preset == QUICK else MOST_HEADS,
+            progress=progress,
         )
         if batches
         else Evidence.none()
@@ -191,6 +242,23 @@ def _judged(
         halves = on_halves(data, thresholds, evidence=grounds.heads, seed=seed, chance=even)
         judged = judged.merge(halves, on=["layer", "head"], validate="1:1")
     return {"verdicts": judged, **grounds.tables}
+
+
+def _scores(model: Model, batches: Sequence[Batch]) -> pd.DataFrame:
+    """What attention says of each head and item."""
+    found = [relation_scores(record(model.plain, batch, keep=("pattern",))) for batch in batches]
+    return pd.concat(found, ignore_index=True)
+
+
+def _check(model: Model, batch: Batch, scopes: Sequence[Scope]) -> dict[str, Any]:
+    """The engine against the plain loop, and where that was; a GPU first against the CPU."""
+    if model.device.startswith("cuda") and model.dtype == "float32":
+        check_against_cpu(model, batch)
+    return {**asdict(check_against_loop(model, batch, scopes=scopes)), "device": model.device}
+
+
+def _battery(model: Model, seed: int) -> pd.DataFrame:
+    return battery(model, repeats(model, seed=seed))
 
 
 def _design(data: Observations, seed: int) -> dict[str, Any]:
@@ -288,11 +356,15 @@ def _constant(model: Model, items: Sequence[Item], settings: Settings) -> dict[s
         "n_items": len(items),
         "metric": settings.metric.name,
         "thresholds": settings.thresholds.as_dict(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in _PACKAGES},
-        },
+        "versions": _versions(),
         "decides": _decides(model, items, settings),
+    }
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in _PACKAGES},
     }
 
 
@@ -301,12 +373,12 @@ def _found(
     batches: Sequence[Batch],
     items: pd.DataFrame,
     settings: Settings,
-    check: Check,
+    check: Mapping[str, Any],
 ) -> dict[str, Any]:
     return {
         "n_pairs_measured": int(items["pair_id"].nunique()),
         "gap": float((items["clean"] - items["corrupt"]).mean()),
         "noise_floor": noise_floor(model, batches[0], settings.metric),
         "baseline": "resample from the pair",
-        "check": asdict(check),
+        "check": dict(check),
     }

@@ -14,6 +14,7 @@ from interp.models import Model, load
 from interp.progress import Progress, silent
 from interp.report import write_index
 from interp.run import N_PAIRS, Settings, run_task, tiers
+from interp.shards import Executor, in_process
 from interp.store import Run, write_whole
 from interp.tasks import NAMES, build, known_name, read_pairs, write_pairs
 from interp.tasks.distance import most_pairs
@@ -31,6 +32,9 @@ def run_suite(
     preset: str = "quick",
     seed: int = 0,
     memory: int | None = None,
+    device: str = "cpu",
+    dtype: str = "float32",
+    execute: Executor = in_process,
     progress: Progress = silent,
 ) -> dict[str, Run]:
     """Run tasks on a model, or read them where they have been run; a `Run` by each task's name.
@@ -42,13 +46,15 @@ def run_suite(
         tasks: names of phenomena or families, or paths to `.jsonl` files of pairs. The folder of a
             family has its name with dashes for slashes.
         memory: in bytes, for the sweeps; half of what is free when None.
+        device, dtype: as in `load`.
+        execute: who makes the shards of a run.
 
     Raises:
         ValueError: bad input, or a single task whose behaviour fails the gate (its behaviour is
             written first).
     """
     with progress(f"loading {model_name}", 1):
-        model = load(model_name, prefix=prefix)
+        model = load(model_name, prefix=prefix, device=device, dtype=dtype)
     runs = {}
     for task in tasks:
         settings = settings_of(task, model, preset=preset, seed=seed)
@@ -58,6 +64,7 @@ def run_suite(
             settings,
             folder=folder / settings.task,
             memory=memory,
+            execute=execute,
             progress=progress,
         )
     present = _runs_in(folder) | runs
@@ -77,9 +84,11 @@ def plan_suite(
     preset: str = "quick",
     seed: int = 0,
     memory: int | None = None,
+    device: str = "cpu",
+    dtype: str = "float32",
 ) -> pd.DataFrame:
     """What the sweeps of `run_suite` will take: the rows of `plan`, and the `task` first."""
-    model = load(model_name, prefix=prefix)
+    model = load(model_name, prefix=prefix, device=device, dtype=dtype)
     plans = []
     for task in tasks:
         batches = model.encode(items_of(task, model, preset=preset, seed=seed))

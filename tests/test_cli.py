@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from interp.cli import main
-from interp.store import Run
+from interp.store import DiskFullError, Run
 from tests.conftest import agreement_pair
 from tests.report.example import example_run
 
@@ -139,6 +139,14 @@ def test_what_is_undefined_is_null_for_machines(tmp_path):
     assert result_in(tmp_path / "found.json", "run") == [{"task": "own", "gap": None}]
 
 
+def test_a_full_disk_is_one_sentence_and_exit_code_2(interp, monkeypatch):
+    def fail(*args, **kwargs):
+        raise DiskFullError("there is no room.")
+
+    monkeypatch.setattr("interp.suite.run_suite", fail)
+    assert interp("run", "agreement") == (2, "", "interp: there is no room.\n")
+
+
 @pytest.mark.parametrize(("preset", "folder"), [("quick", ""), ("standard", "-standard")])
 def test_each_preset_has_a_folder_of_its_own(interp, monkeypatch, tmp_path, preset, folder):
     plan = pd.DataFrame({"route": ["x"], "seconds": [0.0], "memory_mb": [0.0]})
@@ -168,13 +176,44 @@ def test_bad_input_is_one_sentence(interp, arguments, sentence):
     assert len(err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("what", ["--grafts", "--statistics"])
-def test_validate_does_one_thing_at_a_time(interp, what):
-    code, _, err = interp("validate", "induction", what)
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        (["--grafts", "induction"], "--grafts, induction"),
+        (["--statistics", "induction"], "--statistics, induction"),
+        (["--grafts", "--crash"], "--grafts, --crash"),
+        (["--crash", "induction", "either"], "--crash, induction, either"),
+    ],
+)
+def test_validate_does_one_thing_at_a_time(interp, asked, named):
+    code, _, err = interp("validate", *asked)
     assert code == 2
     assert err.strip() == (
-        "interp: --grafts and --statistics take no planted models, got induction; ask for one of "
-        "the two."
+        "interp: of --grafts, --statistics, --crash and planted models one is asked for at a time "
+        f"(and of models one with --crash), got {named}."
+    )
+
+
+@pytest.mark.parametrize(("differing", "again", "code"), [("", 0, 0), ("x.csv", 0, 1), ("", 2, 1)])
+def test_a_killed_run_that_differs_or_is_made_again_is_exit_code_1(
+    interp, monkeypatch, differing, again, code
+):
+    row = {"kills": 3, "whole": 40, "made_again": again, "differing": differing}
+    monkeypatch.setattr("interp.crash.small_run", lambda name: (None, [], 1))
+    monkeypatch.setattr("interp.crash.crash", lambda *_, **__: pd.DataFrame([row]))
+    found, out, _ = interp("validate", "--crash")
+    assert found == code
+    assert out.splitlines()[-1] == (
+        f"3 kills in 1 runs: {int(bool(differing))} runs differ from the undisturbed one, "
+        f"{again} of 40 whole shards made again"
+    )
+
+
+def test_workers_without_a_cluster_are_refused(interp):
+    assert interp("run", "agreement", "--workers", "2") == (
+        2,
+        "",
+        "interp: --workers 2 are those of a Ray cluster; name it with --ray.\n",
     )
 
 

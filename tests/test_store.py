@@ -109,3 +109,11 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_what_is_noted_beside_what_decides_does_not_decide(run, tmp_path):
+    """Versions and times are recorded; another one is still the same run."""
+    run.save(tmp_path)
+    later = Run(settings={"versions": "newer", "decides": DECIDES}, tables=run.tables)
+    later.save(tmp_path)
+    assert Run.load(tmp_path).settings["versions"] == "newer"

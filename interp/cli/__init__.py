@@ -51,6 +51,6 @@ def main() -> None:
     """Entry point: bad input is one sentence on stderr and exit code 2."""
     try:
         app()
-    except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
+    except (ValueError, OSError, ModuleNotFoundError) as error:
         print(f"interp: {error}", file=sys.stderr)  # noqa: T201  the sentence is the interface
         sys.exit(2)

@@ -9,6 +9,9 @@ from interp.cli.options import DryRunOption, JsonOption, QuietOption, progress_o
 from interp.cli.output import print_table, short, write_json
 from interp.models.names import BUNDLED, locate
 
+_CRASHED = "agreement"
+"""The planted model whose run is killed, unless another is named."""
+
 
 def models(json_file: JsonOption = None) -> None:
     """What can be loaded here, and what each needs."""
@@ -53,7 +56,8 @@ def parity(
 
 def validate(
     models: Annotated[
-        list[str] | None, typer.Argument(help="Planted models, such as induction; default all.")
+        list[str] | None,
+        typer.Argument(help="Planted models, such as induction; default all. With --crash, one."),
     ] = None,
     grafts: Annotated[
         bool,
@@ -63,6 +67,13 @@ def validate(
         bool,
         typer.Option("--statistics", help="Instead: simulated sweeps, against what tests claim."),
     ] = False,
+    crash: Annotated[
+        bool,
+        typer.Option(
+            "--crash", help="Instead: a run that is killed over and over, and gone on with."
+        ),
+    ] = False,
+    kills: Annotated[int, typer.Option(min=1, help="For --crash.")] = 200,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
     dry_run: DryRunOption = False,
@@ -71,19 +82,25 @@ def validate(
 
     Exits with 1 if anything is wrong.
     """
-    if models and (grafts or statistics):
+    instead = [name for name, is_asked in (
+        ("--grafts", grafts), ("--statistics", statistics), ("--crash", crash)
+    ) if is_asked]  # fmt: skip
+    if len(instead) > 1 or (models and (grafts or statistics)) or (crash and len(models or ()) > 1):
         raise ValueError(
-            f"--grafts and --statistics take no planted models, got {', '.join(models)}; ask for "
-            "one of the two."
+            f"of --grafts, --statistics, --crash and planted models one is asked for at a time "
+            f"(and of models one with --crash), got {', '.join([*instead, *(models or ())])}."
         )
     if dry_run:
-        _say_what_is_validated(models, grafts=grafts, statistics=statistics)
+        _say_what_is_validated(models, grafts=grafts, statistics=statistics, crash=crash)
         return
     if grafts:
         _validate_grafts(json_file, quiet)
         return
     if statistics:
         _simulate(json_file, quiet)
+        return
+    if crash:
+        _crash((models or [_CRASHED])[0], kills, json_file, quiet)
         return
     from interp.recovery import recovery
     from interp.validate import validate as validate_table
@@ -123,11 +140,15 @@ def _planted(models: list[str] | None) -> list[str]:
     return models or list(NAMES)
 
 
-def _say_what_is_validated(models: list[str] | None, *, grafts: bool, statistics: bool) -> None:
+def _say_what_is_validated(
+    models: list[str] | None, *, grafts: bool, statistics: bool, crash: bool
+) -> None:
     if grafts:
         typer.echo("would silence heads of smollm2-135m, and give others an effect; 10 minutes")
     elif statistics:
         typer.echo("would simulate 1000 sweeps, and hold every interval and test against them")
+    elif crash:
+        typer.echo(f"would kill a small run of {(models or [_CRASHED])[0]} over and over")
     else:
         typer.echo(f"would validate {', '.join(_planted(models))}")
 
@@ -160,6 +181,29 @@ def _simulate(json_file: Path | None, quiet: bool) -> None:
     typer.echo(f"{int(holds.sum())} of {len(holds)} claims hold")
     write_json(json_file, "validate-statistics", table.to_dict("records"))
     if not holds.all():
+        raise typer.Exit(1)
+
+
+def _crash(name: str, n_kills: int, json_file: Path | None, quiet: bool) -> None:
+    """A small run of a planted or a bundled model, killed and gone on with."""
+    import tempfile
+
+    from interp.crash import crash, small_run
+
+    model, items, cost = small_run(name)
+    with tempfile.TemporaryDirectory() as folder:
+        table = crash(
+            model, items, folder=Path(folder), n_kills=n_kills, seed=0, cost_a_shard=cost,
+            progress=progress_of(quiet),
+        )  # fmt: skip
+    print_table(table)
+    n_differing, n_again = int((table["differing"] != "").sum()), int(table["made_again"].sum())
+    typer.echo(
+        f"{int(table['kills'].sum())} kills in {len(table)} runs: {n_differing} runs differ from "
+        f"the undisturbed one, {n_again} of {int(table['whole'].sum())} whole shards made again"
+    )
+    write_json(json_file, "validate-crash", table.to_dict("records"))
+    if n_differing or n_again:
         raise typer.Exit(1)
 
 

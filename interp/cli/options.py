@@ -25,6 +25,21 @@ MemoryOption = Annotated[
         callback=lambda megabytes: None if megabytes is None else megabytes * 10**6,
     ),
 ]
+DeviceOption = Annotated[
+    str,
+    typer.Option(help="Where the model is: cpu, cuda, cuda:1, or auto, over all that is there."),
+]
+DtypeOption = Annotated[str, typer.Option(help="Of its parameters: float32, bfloat16 or float16.")]
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray", help="Do the work on a Ray cluster: its address, or auto for this machine's."
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="With --ray; one a GPU, or one a node without GPUs, if left out."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Check what was asked, say what would be done, and stop.")

@@ -1,5 +1,6 @@
 """Commands about tasks: run one, look at its items, draw its report again."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -7,11 +8,15 @@ import typer
 
 from interp.cli.options import (
     PRESETS,
+    DeviceOption,
+    DtypeOption,
     JsonOption,
     MemoryOption,
     ModelOption,
     PrefixOption,
     QuietOption,
+    RayOption,
+    WorkersOption,
     progress_of,
     require_known,
     task_names,
@@ -41,6 +46,10 @@ def run(
     json_file: JsonOption = None,
     quiet: QuietOption = False,
     memory: MemoryOption = None,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
+    ray: RayOption = None,
+    workers: WorkersOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and what it would take.")
     ] = False,
@@ -48,14 +57,17 @@ def run(
     """Behaviour, attention, exact removal of every head, and a page."""  # fmt: skip
     names = task_names(task)
     require_known("preset", preset, PRESETS)
+    if workers is not None and ray is None:
+        raise ValueError(f"--workers {workers} are those of a Ray cluster; name it with --ray.")
     folder = out or Path("reports") / _folder_name(locate(model).name, preset)
     if dry_run:
         typer.echo(f"would run {', '.join(names)} on {model}, preset {preset}, into {folder}")
         from interp.suite import plan_suite
 
         planned = plan_suite(
-            names, model_name=model, prefix=prefix, preset=preset, seed=seed, memory=memory
-        )
+            names, model_name=model, prefix=prefix, preset=preset, seed=seed, memory=memory,
+            device=device, dtype=dtype,
+        )  # fmt: skip
         for reason, rows in planned.groupby("route"):
             typer.echo(f"route: {reason}")
             print_table(rows.drop(columns="route"))
@@ -65,20 +77,38 @@ def run(
         return
     from interp.suite import run_suite, summarise
 
-    runs = run_suite(
-        names,
-        model_name=model,
-        prefix=prefix,
-        preset=preset,
-        seed=seed,
-        folder=folder,
-        memory=memory,
-        progress=progress_of(quiet),
-    )
+    loading = {"name": model, "prefix": prefix, "device": device, "dtype": dtype}
+    with _executor(ray, loading, workers) as execute:
+        runs = run_suite(
+            names,
+            model_name=model,
+            prefix=prefix,
+            preset=preset,
+            seed=seed,
+            folder=folder,
+            memory=memory,
+            device="cpu" if ray else device,  # the workers compute
+            dtype=dtype,
+            execute=execute,
+            progress=progress_of(quiet),
+        )
     summary = summarise(runs)
     print_table(summary)
     typer.echo(f"page: {folder / 'report.html'}")
     write_json(json_file, "run", summary.to_dict(orient="records"))
+
+
+def _executor(
+    ray: str | None, loading: dict[str, str], n_workers: int | None
+) -> AbstractContextManager[Any]:
+    """Who makes the shards: this process, or the workers of a Ray cluster."""
+    if ray is None:
+        from interp.shards import in_process
+
+        return nullcontext(in_process)
+    from interp.cluster import on_ray
+
+    return on_ray(ray, loading, n_workers=n_workers)
 
 
 def _folder_name(model: str, preset: str) -> str:

@@ -20,7 +20,9 @@ from interp.heads import Head
 from interp.models.model import Model
 from interp.models.routes import route
 
-TOLERANCE = 1e-5
+TOLERANCE = {"float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+"""By dtype, as a share of the largest logit: four roundings where a number has few digits."""
+
 _RESAMPLE = Resample()
 
 
@@ -53,7 +55,7 @@ def check_against_loop(
     there, and a warning names them: the loop is then not that of the model alone.
 
     Raises:
-        ArithmeticError: they differ by more than 1e-5 of the largest logit.
+        ArithmeticError: they differ by more than `TOLERANCE` of the largest logit.
     """
     attached = attached_hooks(model.bridge)
     if attached:
@@ -80,10 +82,11 @@ def check_against_loop(
         largest_difference=largest_difference,
         largest_logit=largest_logit,
     )
-    if not largest_difference <= TOLERANCE * largest_logit:
+    tolerance = TOLERANCE[model.dtype]
+    if not largest_difference <= tolerance * largest_logit:
         raise ArithmeticError(
             f"the engine differs from the plain loop by {largest_difference:.2g} logits (largest "
-            f"logit {largest_logit:.3g}, allowed {TOLERANCE:g} of it) on heads "
+            f"logit {largest_logit:.3g}, allowed {tolerance:g} of it) on heads "
             f"{', '.join(check.heads)}; its effects for this model cannot be trusted."
         )
     return check

@@ -11,6 +11,7 @@ from torch import Tensor
 from interp.effects.baselines import Baseline, Resample, require_disjoint
 from interp.effects.measuring import Values, measure, require_action
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric, MetricFunction, as_metrics
+from interp.effects.parts import Removals
 from interp.effects.pieces import limits
 from interp.effects.readings import try_out
 from interp.effects.scopes import TIERS, AnyScope, as_scope
@@ -22,6 +23,7 @@ from interp.models.model import Model
 from interp.models.record import Record, record
 from interp.models.routes import route
 from interp.progress import Progress, silent
+from interp.shards import Shards
 
 EFFECT_COLUMNS = [
     "intervention",
@@ -47,6 +49,7 @@ def sweep(
     metric: Metric | MetricFunction | Sequence[Metric | MetricFunction] = LOGIT_DIFFERENCE,
     heads: Sequence[Head] | None = None,
     memory: int | None = None,
+    shards: Shards | None = None,
     progress: Progress = silent,
 ) -> pd.DataFrame:
     """Every head's effect on every item: its output replaced by what the baseline gives.
@@ -66,6 +69,7 @@ def sweep(
         metric: a `Metric`, your own `f(logits, answer, foil)` with one value a row, or several.
         heads: all when None.
         memory: in bytes; half of what is free when None.
+        shards: where parts of the work are kept, and who does them; here and nowhere when None.
 
     Raises:
         ValueError: an item cannot be edited as asked, the edge is asked for and an item names no
@@ -80,26 +84,29 @@ def sweep(
     for batch in batches:
         require_disjoint(baseline, batch)
     try_out(model.plain, metrics, batches[0])
+    asked = [
+        Removals(
+            batch=batch, scope=scope, baseline=baseline, metrics=tuple(metrics),
+            sets=singles(model, heads),
+        )
+        for batch in batches
+        for scope in places
+    ]  # fmt: skip
+    label = f"{batches[0].items[0].task}, {', '.join(map(str, places))}: {route(model.plain)}"
+    found = measure(model, asked, within=within, shards=shards, label=label, progress=progress)
     tables = []
-    for batch in batches:
-        for scope in places:
-            label = f"{batch.items[0].task}, {scope}: {route(model.plain)}"
-            with progress(label, sum(model.n_layers - head.layer for head in heads)) as advance:
-                found = measure(
-                    model, batch, scope, baseline, metrics, singles(model, heads),
-                    within=within, advance=advance,
-                )  # fmt: skip
-            if len(heads) == len(model.heads):
-                require_action(model, batch, scope, baseline, metrics, found, within)
-            tables += [
-                _table(found, number, batch, heads).assign(
-                    intervention=intervention_name(scope, baseline),
-                    baseline=baseline.name,
-                    scope=str(scope),
-                    metric=each.name,
-                )
-                for number, each in enumerate(metrics)
-            ]
+    for removals, values in zip(asked, found, strict=True):
+        if len(heads) == len(model.heads):
+            require_action(model, removals, values, within)
+        tables += [
+            _table(values, number, removals.batch, heads).assign(
+                intervention=intervention_name(removals.scope, baseline),
+                baseline=baseline.name,
+                scope=str(removals.scope),
+                metric=each.name,
+            )
+            for number, each in enumerate(metrics)
+        ]
     return pd.concat(tables, ignore_index=True)[EFFECT_COLUMNS]
 
 

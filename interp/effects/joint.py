@@ -12,6 +12,7 @@ from torch import Tensor
 from interp.effects.baselines import Baseline, Resample
 from interp.effects.measuring import measure
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric, MetricFunction, as_metric
+from interp.effects.parts import Removals
 from interp.effects.pieces import limits
 from interp.effects.scopes import AnyScope, Scope, as_scope
 from interp.effects.work import intervention_name
@@ -19,6 +20,7 @@ from interp.encode import Batch
 from interp.heads import Head
 from interp.models.model import Model
 from interp.progress import Progress, silent
+from interp.shards import Shards
 
 _RESAMPLE = Resample()
 Sets = Mapping[str, Sequence[Head]]
@@ -33,6 +35,7 @@ def joint(
     baseline: Baseline = _RESAMPLE,
     metric: Metric | MetricFunction = LOGIT_DIFFERENCE,
     memory: int | None = None,
+    shards: Shards | None = None,
     progress: Progress = silent,
 ) -> pd.DataFrame:
     """The effect of removing each set of heads together, on every item, exactly.
@@ -44,6 +47,7 @@ def joint(
 
     Args:
         sets: heads by the set's name; an empty set is the intact run computed again.
+        shards: as in `sweep`.
 
     Raises:
         ValueError: there is no set, the model has no such head, or see `sweep`.
@@ -51,26 +55,27 @@ def joint(
     if not sets:
         raise ValueError("expected at least one set of heads, got none.")
     where, chosen, measured = as_scope(scope), _masks(model, sets), as_metric(metric)
-    within = limits(model.plain, memory)
-    tables = []
-    for batch in batches:
-        cost = sum(model.n_layers - min((h.layer for h in s), default=0) for s in sets.values())
-        with progress(f"{batch.items[0].task}, {where}, joint", cost) as advance:
-            found = measure(
-                model, batch, where, baseline, [measured], chosen, within=within, advance=advance
-            )
-        tables.append(
-            pd.DataFrame(
-                {
-                    "set": np.repeat(list(sets), len(batch)),
-                    "n_heads": np.repeat([len(set(heads)) for heads in sets.values()], len(batch)),
-                    "item_id": np.tile([item.item_id for item in batch.items], len(sets)),
-                    "intact": found.intact[0].repeat(len(sets)).numpy(),
-                    "edited": found.edited[0].flatten().numpy(),
-                    "corrupt": found.corrupt[0].repeat(len(sets)).numpy(),
-                }
-            )
+    asked = [
+        Removals(batch=batch, scope=where, baseline=baseline, metrics=(measured,), sets=chosen)
+        for batch in batches
+    ]
+    found = measure(
+        model, asked, within=limits(model.plain, memory), shards=shards,
+        label=f"{batches[0].items[0].task}, {where}, joint", progress=progress,
+    )  # fmt: skip
+    tables = [
+        pd.DataFrame(
+            {
+                "set": np.repeat(list(sets), len(batch)),
+                "n_heads": np.repeat([len(set(heads)) for heads in sets.values()], len(batch)),
+                "item_id": np.tile([item.item_id for item in batch.items], len(sets)),
+                "intact": values.intact[0].repeat(len(sets)).numpy(),
+                "edited": values.edited[0].flatten().numpy(),
+                "corrupt": values.corrupt[0].repeat(len(sets)).numpy(),
+            }
         )
+        for batch, values in zip(batches, found, strict=True)
+    ]
     table = pd.concat(tables, ignore_index=True)
     return table.assign(
         intervention=intervention_name(where, baseline),

@@ -1,27 +1,24 @@
-"""The metrics of any sets of removed heads, on the items of one batch."""
+"""The metrics of any sets of removed heads, on the items of batches."""
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
-from interp.effects.ascent import Advance, ascend, taken_over_edge
-from interp.effects.baselines import Baseline
-from interp.effects.metrics import Metric
-from interp.effects.pieces import Limits, pieces
-from interp.effects.plain_loop import looped_logits
-from interp.effects.readings import read
-from interp.effects.scopes import AnyScope, is_edge
-from interp.effects.spans import Spans, at_nodes, spans_read
-from interp.effects.work import Work, prepare
-from interp.encode import Batch
-from interp.heads import Head
+from interp.effects.ascent import taken_over_edge
+from interp.effects.parts import Part, Removals, parts
+from interp.effects.pieces import Limits
+from interp.effects.scopes import is_edge
+from interp.effects.work import prepare
 from interp.models.model import Model
 from interp.models.routes import route
 from interp.models.walk import walk
+from interp.progress import Progress, silent
+from interp.shards import Result, Shards
 
 
 class Values(NamedTuple):
@@ -34,68 +31,42 @@ class Values(NamedTuple):
 
 def measure(
     model: Model,
-    batch: Batch,
-    scope: AnyScope,
-    baseline: Baseline,
-    metrics: Sequence[Metric],
-    sets: Bool[Tensor, "variant layer head"],
+    asked: Sequence[Removals],
     *,
     within: Limits,
-    advance: Advance = lambda cost: None,
-) -> Values:
-    """Metrics with each set of heads removed at once.
+    shards: Shards | None = None,
+    label: str = "",
+    progress: Progress = silent,
+) -> list[Values]:
+    """Metrics with each set of heads removed at once, for all removals that are asked for.
+
+    Args:
+        shards: who makes the parts, and where they are kept; here and nowhere when None.
 
     Raises:
         ValueError: see `sweep`.
     """
-    if not route(model.plain).by_layers:
-        return _looped(model, batch, scope, baseline, metrics, sets)
-    plain, n_items = model.plain, len(batch)
-    words = spans_read(plain, metrics, batch)
-    edited = torch.empty(len(metrics), len(sets), n_items)
-    intact, corrupt = torch.empty(len(metrics), n_items), torch.empty(len(metrics), n_items)
-    by_birth = _birth(sets).argsort(stable=True)
-    for piece in pieces(plain, batch, scope, baseline, len(sets), within):
-        items = piece.work.items
-        of_items = None if words is None else words[items]
-        for some in torch.split(by_birth, piece.n_variants):
-            states, last = ascend(
-                piece.work,
-                sets[some],
-                rows_a_batch=within.rows_a_batch,
-                words=of_items,
-                advance=partial(_advance_share, advance, len(items) / n_items),
-            )
-            before, instead = _unedited(piece.work, last, of_items)
-            values = read(plain, metrics, states, before, batch, items)
-            edited[:, some[:, None], items] = values
-        both = torch.stack([before, instead])
-        values = read(plain, metrics, both, before, batch, items)
-        intact[:, items], corrupt[:, items] = values[:, 0], values[:, 1]
-    return Values(edited, intact, corrupt)
+    shards = shards or Shards()
+    cut = [parts(model, removals, within, cost=shards.cost) for removals in asked]
+    every = [part for of_removals in cut for part in of_removals]
+    results = iter(shards.results(model, every, label=label, progress=progress))
+    return [_together(some, [next(results) for _ in some]) for some in cut]
 
 
-def _unedited(
-    work: Work, last: Float[Tensor, "node d_model"], words: Spans | None
-) -> tuple[Float[Tensor, "item *word d_model"], Float[Tensor, "item *word d_model"]]:
-    """What is read of each item in the intact run, and of its counterfactual at the same words."""
-    if words is None:
-        return last[work.intact], last[work.corrupt]
-    query = work.batch.query.to(work.intact.device)
-    mine = work.intact - query[work.items]
-    partner = work.corrupt - query[work.batch.donor[work.items]]
-    return at_nodes(last, mine, words), at_nodes(last, partner, words)
+def _together(some: Sequence[Part], results: Sequence[Result]) -> Values:
+    """All parts of the same removals as one."""
+    of = some[0].of
+    n_metrics, n_items = len(of.metrics), len(of.batch)
+    edited = np.empty((n_metrics, len(of.sets), n_items), np.float32)
+    intact, corrupt = np.empty((2, n_metrics, n_items), np.float32)
+    for part, result in zip(some, results, strict=True):
+        variants, items = part.variants.numpy(), part.items.numpy()
+        edited[:, variants[:, None], items] = result["edited"]
+        intact[:, items], corrupt[:, items] = result["intact"], result["corrupt"]
+    return Values(*map(torch.from_numpy, (edited, intact, corrupt)))
 
 
-def require_action(
-    model: Model,
-    batch: Batch,
-    scope: AnyScope,
-    baseline: Baseline,
-    metrics: Sequence[Metric],
-    found: Values,
-    within: Limits,
-) -> None:
+def require_action(model: Model, removals: Removals, found: Values, within: Limits) -> None:
     """Refuse effects that are all 0, unless nothing goes over the edge that was asked for.
 
     Raises:
@@ -105,10 +76,11 @@ def require_action(
     if bool((largest > 1e-3 * found.intact.abs().amax(1).clamp(min=1)).all()):
         return
     nothing = torch.zeros(1, model.n_layers, model.n_heads, dtype=torch.bool)
-    again = measure(model, batch, scope, baseline, metrics, nothing, within=within)
+    (again,) = measure(model, [replace(removals, sets=nothing)], within=within)
     noise = (again.edited[:, 0] - found.intact).abs().amax(1)
-    for metric, size, rounding in zip(metrics, largest.tolist(), noise.tolist(), strict=True):
-        if size <= 10 * rounding and not _edge_is_empty(model, batch, scope, baseline):
+    sizes = zip(removals.metrics, largest.tolist(), noise.tolist(), strict=True)
+    for metric, size, rounding in sizes:
+        if size <= 10 * rounding and not _edge_is_empty(model, removals):
             raise ValueError(
                 f"removing every head of the model in turn changed no item beyond rounding "
                 f"({size:.1g} in {metric.name} against {rounding:.1g} with nothing edited), so "
@@ -117,47 +89,17 @@ def require_action(
             )
 
 
-def _edge_is_empty(model: Model, batch: Batch, scope: AnyScope, baseline: Baseline) -> bool:
+def _edge_is_empty(model: Model, removals: Removals) -> bool:
     """Whether no head takes anything over the edge, so that there is nothing to remove."""
-    if not is_edge(scope):
+    if not is_edge(removals.scope):
         return False
     work = prepare(
-        model.plain, batch, scope, baseline, torch.arange(len(batch)),
-        shares=route(model.plain).shares_prefixes, rows_a_batch=1,
+        model.plain, removals.batch, removals.scope, removals.baseline,
+        torch.arange(len(removals.batch)), shares=route(model.plain).shares_prefixes,
+        rows_a_batch=1,
     )  # fmt: skip
     assert work.taking is not None
     return all(
         bool(taken_over_edge(layer, work, work.taking).abs().max() <= 1e-5 * layer.z.abs().max())
         for layer in walk(work.start)
     )
-
-
-def _looped(
-    model: Model,
-    batch: Batch,
-    scope: AnyScope,
-    baseline: Baseline,
-    metrics: Sequence[Metric],
-    sets: Bool[Tensor, "variant layer head"],
-) -> Values:
-    """One forward a variant, through TransformerLens, where no layer can be run by itself."""
-    nothing = looped_logits(model, batch, [], scope, baseline)
-    rows = [looped_logits(model, batch, _heads(removed), scope, baseline) for removed in sets]
-    values = [
-        torch.stack([metric(row, batch.answer, batch.foil, nothing) for metric in metrics])
-        for row in (*rows, nothing, nothing[batch.donor])
-    ]
-    together = torch.stack(values, dim=1)
-    return Values(together[:, :-2], together[:, -2], together[:, -1])
-
-
-def _heads(removed: Bool[Tensor, "layer head"]) -> list[Head]:
-    return [Head(*pair) for pair in removed.nonzero().tolist()]
-
-
-def _advance_share(advance: Advance, share: float, cost: int) -> None:
-    advance(round(cost * share))
-
-
-def _birth(sets: Bool[Tensor, "variant layer head"]) -> Tensor:
-    return sets.any(2).int().argmax(1)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from interp.effects.baselines import Baseline
 from interp.effects.scopes import AnyScope
@@ -55,18 +57,19 @@ def limits(plain: Plain, memory: int | None) -> Limits:
 def pieces(
     plain: Plain,
     batch: Batch,
+    items: Int[Tensor, " item"],
     scope: AnyScope,
     baseline: Baseline,
     n_variants: int,
     within: Limits,
 ) -> Iterator[Piece]:
-    """The work on a batch, as pieces that fit into memory, each prepared when it is its turn.
+    """The work on some items, as pieces that fit into memory, each prepared when it is its turn.
 
     Raises:
         ValueError: a single item does not fit, or cannot be edited (see `prepare`).
     """
-    order = np.lexsort(batch.ids.numpy().T[::-1])  # prompts that share prefixes stay together
-    waiting = [torch.from_numpy(order)]
+    order = np.lexsort(batch.ids[items].numpy().T[::-1])  # prompts that share prefixes together
+    waiting = [items[torch.from_numpy(order)]]
     while waiting:
         items = waiting.pop()
         work = prepare(

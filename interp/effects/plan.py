@@ -7,11 +7,14 @@ import pandas as pd
 import torch
 
 from interp.effects.baselines import Baseline, Resample
+from interp.effects.engine import singles
+from interp.effects.parts import Removals, parts
 from interp.effects.pieces import limits, pieces
 from interp.effects.scopes import TIERS, AnyScope, as_scope
 from interp.encode import Batch
 from interp.models.model import Model
 from interp.models.routes import route
+from interp.shards import COST_A_SHARD
 
 _RESAMPLE = Resample()
 _PROBE = (16, 16)
@@ -28,32 +31,40 @@ def plan(
     """One row a batch and scope, for all heads of the model.
 
     `scope`, `items`, `tokens` (of all prompts), `nodes` (distinct prefixes that are run intact),
-    `rows` that each head computes again, `pieces`, `seconds` that it is expected to take here (from
-    one forward of 256 tokens, so within a factor of two), `memory_mb` of the largest piece by an
-    upper bound, and the `route`.
+    `rows` that each head computes again, `shards` (see `interp.shards`), `seconds` that it is
+    expected to take here (from one forward of 256 tokens, so within a factor of two), `memory_mb`
+    of the largest piece by an upper bound, and the `route`.
 
     Raises:
         ValueError: see `sweep`.
     """
     within, rate = limits(model.plain, memory), _seconds_a_row(model)
-    n_variants = len(model.heads)
-    layers_run = sum(model.n_layers - head.layer for head in model.heads)
+    sets = singles(model, model.heads)
+    layers_run = model.n_layers - sets.any(2).int().argmax(1)
     rows = []
     for batch in batches:
         for scope in map(as_scope, scopes):
-            cut = list(pieces(model.plain, batch, scope, baseline, n_variants, within))
-            n_nodes = sum(len(piece.work.start.grown) for piece in cut)
-            n_rows = sum(piece.work.n_rows for piece in cut)
+            removals = Removals(batch=batch, scope=scope, baseline=baseline, metrics=(), sets=sets)
+            shards = parts(model, removals, within, cost=COST_A_SHARD)
+            cut = [
+                (piece, layers_run[part.variants])
+                for part in shards
+                for piece in pieces(
+                    model.plain, batch, part.items, scope, baseline, len(part.variants), within
+                )
+            ]
+            n_nodes = sum(len(piece.work.start.grown) for piece, _ in cut)
+            rows_run = sum(piece.work.n_rows * int(run.sum()) for piece, run in cut)
             rows.append(
                 {
                     "scope": str(scope),
                     "items": len(batch),
                     "tokens": batch.ids.numel(),
                     "nodes": n_nodes,
-                    "rows": n_rows,
-                    "pieces": len(cut),
-                    "seconds": rate * (n_nodes * model.n_layers + n_rows * layers_run),
-                    "memory_mb": max(piece.bytes for piece in cut) / 1e6,
+                    "rows": round(rows_run / int(layers_run.sum())),
+                    "shards": len(shards),
+                    "seconds": rate * (n_nodes * model.n_layers + rows_run),
+                    "memory_mb": max(piece.bytes for piece, _ in cut) / 1e6,
                     "route": str(route(model.plain)),
                 }
             )

@@ -60,7 +60,7 @@ def direct_effects(
                     "layer": np.repeat(np.arange(n_layers), n_heads * n_items),
                     "head": np.tile(np.repeat(np.arange(n_heads), n_items), n_layers),
                     "item_id": np.tile([item.item_id for item in batch.items], n_layers * n_heads),
-                    "direct": found.flatten().cpu().numpy(),
+                    "direct": found.flatten().float().cpu().numpy(),
                 }
             )
         )

@@ -84,7 +84,7 @@ def screened(
     found = [mean_attribution(model, batch, where, baseline, measured) for batch in batches]
     weights = torch.tensor([float(len(batch)) for batch in batches])
     mean = torch.tensordot(weights / weights.sum(), torch.stack(found), dims=1)
-    attribution = mean.flatten().numpy()
+    attribution = mean.flatten().float().numpy()
     chosen = _chosen(attribution, screen, sample, np.random.default_rng(seed))
     n_measured = int((chosen != "no").sum())
     if n_measured < k:

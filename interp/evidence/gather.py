@@ -23,6 +23,7 @@ from interp.heads import Head
 from interp.models.model import Model
 from interp.models.undefined import UndefinedError
 from interp.progress import Progress, silent
+from interp.shards import Shards
 
 MOST_HEADS = 20
 """How many heads of a kind are looked into, unless told otherwise."""
@@ -66,6 +67,7 @@ def gathered(
     chance: float,
     metric: Metric = LOGIT_DIFFERENCE,
     n_heads: int = MOST_HEADS,
+    shards: Shards | None = None,
     progress: Progress = silent,
 ) -> Evidence:
     """What single removals cannot show of the heads that attend or matter.
@@ -80,10 +82,12 @@ def gathered(
     Args:
         n_heads: of all kinds but the first, how many are looked into: those that stand highest by
             attention, or have the largest effect. Of the first it is all.
+        shards: where each piece of evidence is kept; nowhere when None.
 
     Raises:
         ValueError: see the functions that measure.
     """
+    shards = shards or Shards()
     table = estimates(data, thresholds, seed=seed, chance=chance)
     measure = selectivity(table)
     if measure is None:
@@ -97,23 +101,25 @@ def gathered(
     largest = causal.loc[size.sort_values(ascending=False).index[:n_heads]]
 
     with progress("evidence", 4) as advance:
-        together = _together(model, folds, seem_idle, widest, thresholds, metric)
+        together = _together(model, folds, seem_idle, widest, thresholds, metric, shards)
         advance(1)
         asked, among = (heads.nlargest(n_heads, measure) for heads in (quiet, attentive))
-        backups = _backups(model, folds, asked, among, widest, thresholds, metric)
+        backups = shards.table(
+            "redundancy", model, _backups, folds, asked, among, widest, thresholds, metric
+        )
         advance(1)
-        elsewhere = _on_neutral_text(model, largest, seed=seed)
+        elsewhere = shards.table("specificity", model, _on_neutral_text, largest, seed=seed)
         advance(1)
         general = _general(elsewhere, thresholds)
         origins = _origins(
-            model, batches, largest, table, widest, general, thresholds, metric, seed=seed
+            model, batches, largest, table, widest, general, thresholds, metric, shards, seed=seed
         )
         advance(1)
     tables = {
         "idle_together": together.sets, "redundancy": backups, "specificity": elsewhere,
         "origins": origins,
     }  # fmt: skip
-    writes = _writes(model, batches, seem_idle, thresholds)
+    writes = shards.table("writes", model, _writes, batches, seem_idle, thresholds)
     columns = ["layer", "head", "backups", "conditional", "conditional_p"]
     renamed = backups.rename(columns={"p": "conditional_p"}).reindex(columns=columns)
     subtypes = pd.concat([writes, origins.reindex(columns=["layer", "head", "subtype"])])
@@ -148,12 +154,21 @@ def _together(
     scope: Scope,
     thresholds: Thresholds,
     metric: Metric,
+    shards: Shards,
 ) -> _Together:
     """A head's `idle_together` is 1 where both all of them and those of its layer do nothing."""
     if seem_idle.empty:
         return _Together(_none(), _none())
-    sets = idle_together(
-        model, folds, _heads(seem_idle), scope=scope, thresholds=thresholds, metric=metric
+    idle = _heads(seem_idle)
+    sets = shards.table(
+        "idle_together",
+        model,
+        idle_together,
+        folds,
+        idle,
+        scope=scope,
+        thresholds=thresholds,
+        metric=metric,
     )
     holds = sets.set_index("set")["holds"]
     of_layer = [holds["total"] and holds[f"layer {layer}"] for layer in seem_idle["layer"]]
@@ -220,6 +235,7 @@ def _origins(
     general: set[Head],
     thresholds: Thresholds,
     metric: Metric,
+    shards: Shards,
     *,
     seed: int,
 ) -> pd.DataFrame:
@@ -228,11 +244,16 @@ def _origins(
     if elsewhere.empty:
         return _none()
     asked = _heads(elsewhere)
-    parts = where_from(model, batches, asked, everywhere=scope is Scope.EVERYWHERE, metric=metric)
+    whole = scope is Scope.EVERYWHERE
+    parts = shards.table(
+        "parts", model, where_from, batches, asked, everywhere=whole, metric=metric
+    )
     effects = parts.pivot(index=["layer", "head"], columns="part", values="effect")
-    kept = uniform_pattern(model, batches, asked, metric).set_index(["layer", "head"])["kept"]
-    changed = pattern_change(model, batches, asked, scope=scope, seed=seed)
-    changed = changed.set_index(["layer", "head"])[["of", "change", "p"]]
+    evenly = shards.table("evenly", model, uniform_pattern, batches, asked, metric)
+    kept = evenly.set_index(["layer", "head"])["kept"]
+    changed = shards.table(
+        "changed", model, pattern_change, batches, asked, scope=scope, seed=seed
+    ).set_index(["layer", "head"])[["of", "change", "p"]]
     found = effects.assign(kept_uniform=kept).join(changed.add_prefix("changed_"))
     attends = table.set_index(["layer", "head"])["attends"]
     found["subtype"] = [

@@ -55,7 +55,8 @@ def _of_batch(
     readings = value_readings(record(model.plain, batch, keep=()))
     rises = torch.zeros(len(batch), len(heads), model.n_layers, model.n_heads)
     sets = singles(model, heads)
-    for piece in pieces(model.plain, batch, scope, baseline, len(sets) + 1, within):
+    everything = torch.arange(len(batch))
+    for piece in pieces(model.plain, batch, everything, scope, baseline, len(sets) + 1, within):
         for some in torch.split(torch.arange(len(sets)), max(1, piece.n_variants - 1)):
             into = _Rises(rises, piece.work.items, some, readings)
             ascend(

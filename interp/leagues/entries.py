@@ -20,10 +20,12 @@ from interp.leagues.values import (
     catalogue_values,
     exchanged,
     intervention_values,
+    kept,
     reordered,
 )
 from interp.models.model import Model
 from interp.models.random_init import random_init
+from interp.shards import Shards
 
 N_SEEDS = 3
 _LEAGUE_OF = {measure.name: measure.league for measure in OF_HEADS} | {
@@ -40,6 +42,7 @@ def entries(
     metric: Metric,
     item_ids: Sequence[str],
     *,
+    shards: Shards,
     advance: Callable[[int], None] = lambda n_items: None,
 ) -> tuple[list[Contender], pd.DataFrame]:
     """The contenders, and which measures are none: `measure`, `tier` (empty: all), `reason`.
@@ -48,21 +51,17 @@ def entries(
         few: items for the floors: models that have learned nothing, and labels exchanged.
         item_ids: the order of the items in `Contender.by_tier`.
     """
-    of_pattern = catalogue_values(model, batches, advance=advance)
-    of_metric = intervention_values(model, batches, tiers, metric, advance=advance)
-    found = _both(of_pattern, of_metric, item_ids)
     few_ids = [item.item_id for batch in few for item in batch.items]
-    intact, turned = reordered(found, few_ids), reordered(exchanged(model, few), few_ids)
+    found = kept(shards, "measures", model, _all_values, batches, item_ids, tiers, metric)
+    advance(len(item_ids))
+    intact = reordered(found, few_ids)
+    turned = reordered(kept(shards, "exchanged", model, exchanged, few), few_ids)
+    advance(len(few_ids))
     untrained = []
     for seed in range(N_SEEDS):
-        fresh = random_init(model, seed=seed, keep_embeddings=False)
-        untrained.append(
-            _both(
-                catalogue_values(fresh, few, advance=advance),
-                intervention_values(fresh, few, tiers, metric, advance=advance),
-                few_ids,
-            )
-        )
+        name = f"untrained {seed}"
+        untrained.append(kept(shards, name, model, _untrained, seed, few, few_ids, tiers, metric))
+        advance(len(few_ids))
     none = {measure.name: "it is of a layer, not of a head" for measure in OF_LAYERS}
     if _is_cas(found):
         none["margin"] = "on these pairs its mean is the CAS by construction"
@@ -82,6 +81,29 @@ def entries(
         columns=["measure", "tier", "reason"],
     )
     return contenders, reasons
+
+
+def _all_values(
+    model: Model,
+    batches: Sequence[Batch],
+    item_ids: Sequence[str],
+    tiers: Sequence[Scope],
+    metric: Metric,
+) -> Values:
+    of_pattern = catalogue_values(model, batches)
+    return _both(of_pattern, intervention_values(model, batches, tiers, metric), item_ids)
+
+
+def _untrained(
+    model: Model,
+    seed: int,
+    batches: Sequence[Batch],
+    item_ids: Sequence[str],
+    tiers: Sequence[Scope],
+    metric: Metric,
+) -> Values:
+    fresh = random_init(model, seed=seed, keep_embeddings=False)
+    return _all_values(fresh, batches, item_ids, tiers, metric)
 
 
 def _both(one: Values, other: Values, item_ids: Sequence[str]) -> Values:

@@ -23,6 +23,7 @@ from interp.leagues.halves import halves, some_pairs, too_few
 from interp.leagues.values import blocks
 from interp.models.model import Model
 from interp.progress import Progress, silent
+from interp.shards import Shards
 
 KS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20)
 """How many heads are removed together; in small models up to half of all heads."""
@@ -59,6 +60,7 @@ def leagues(
     metric: Metric,
     seed: int,
     memory: int | None = None,
+    shards: Shards | None = None,
     progress: Progress = silent,
 ) -> Leagues:
     """How well each measure tells which heads matter, at every tier at which there are effects.
@@ -71,7 +73,9 @@ def leagues(
     Args:
         batches: of the items of `data`.
         metric: the one of `data.effects`.
+        shards: where measures and removals are kept, and who removes; nowhere and here when None.
     """
+    shards = shards or Shards()
     by_id = {item.item_id: item for batch in batches for item in batch.items}
     items = [by_id[item_id] for item_id in data.item_ids]
     tiers = [tier for tier in N_HELD_OUT if str(tier) in data.effects]
@@ -79,11 +83,11 @@ def leagues(
     scored = some_pairs(items, N_SCORED, first=parted.discovery, seed=seed)
     few = some_pairs(items, N_FLOOR, first=parted.discovery, seed=seed)
     on_scored = data.of_items(scored)
-    cost = 2 * int(scored.sum()) + 2 * (1 + N_SEEDS) * int(few.sum())
+    cost = int(scored.sum()) + (1 + N_SEEDS) * int(few.sum())
     with progress(f"{items[0].task}: measures", cost) as advance:
         contenders, reasons = entries(
             model, model.encode(_chosen(items, scored)), model.encode(_chosen(items, few)), tiers,
-            metric, on_scored.item_ids, advance=advance,
+            metric, on_scored.item_ids, shards=shards, advance=advance,
         )  # fmt: skip
     ranked = league(contenders, on_scored, blocks=blocks(model, batches[0]), seed=seed)
     reasons = pd.concat([reasons, left_out(contenders, [str(tier) for tier in tiers])])
@@ -106,7 +110,7 @@ def leagues(
             continue
         curves = _removed(
             model, items, data, held_out, orders, tier,
-            metric=metric, seed=seed, memory=memory, progress=progress,
+            metric=metric, seed=seed, memory=memory, shards=shards, progress=progress,
         )  # fmt: skip
         how["n_pairs_held_out"][str(tier)] = int(held_out.sum()) // 2
         if reason := nothing_to_share(curves):
@@ -152,6 +156,7 @@ def _removed(
     metric: Metric,
     seed: int,
     memory: int | None,
+    shards: Shards,
     progress: Progress,
 ) -> Curves:
     """What goes with the top of each order, and of random ones, on held-out items."""
@@ -164,7 +169,7 @@ def _removed(
     batches = model.encode(_chosen(items, held_out))
     found = joint_curves(
         model, batches, orders | drawn, ks=ks, scope=tier, metric=metric, memory=memory,
-        progress=progress,
+        shards=shards, progress=progress,
     )  # fmt: skip
     rows = [data.item_ids.index(item.item_id) for batch in batches for item in batch.items]
     return Curves(

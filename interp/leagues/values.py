@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from interp.measures.measure import Measure
 from interp.models.model import Model
 from interp.models.record import Record, record
 from interp.models.undefined import UndefinedError
+from interp.shards import Result, Shards
 
 ATTRIBUTION = "attribution"
 DIRECT_EFFECT = "direct_effect"
@@ -27,6 +29,7 @@ OF_HEADS = tuple(measure for measure in MEASURES if not measure.of_layer)
 OF_LAYERS = tuple(measure for measure in MEASURES if measure.of_layer)
 TOKENS_AT_ONCE = 1024
 _RESAMPLE = Resample()
+_ARRAY = "of "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +57,6 @@ def catalogue_values(
     measures: Sequence[Measure] = OF_HEADS,
     *,
     change: Callable[[Record], Record] = lambda recorded: recorded,
-    advance: Callable[[int], None] = lambda n_items: None,
 ) -> Values:
     """The measures of the catalogue, those of a whole layer left out.
 
@@ -76,7 +78,6 @@ def catalogue_values(
                 reasons[measure.name] = str(error)
             else:
                 kept.setdefault((measure.name, ""), []).append(values.flatten(1))
-        advance(len(few))
     return Values(item_ids=item_ids, arrays=_joined(kept, reasons), reasons=reasons)
 
 
@@ -85,8 +86,6 @@ def intervention_values(
     batches: Sequence[Batch],
     tiers: Sequence[Scope],
     metric: Metric,
-    *,
-    advance: Callable[[int], None] = lambda n_items: None,
 ) -> Values:
     """Attribution patching at each tier, and what each head says itself to the logits.
 
@@ -115,7 +114,6 @@ def intervention_values(
                 reasons[DIRECT_EFFECT] = str(error)
             else:
                 kept.setdefault((DIRECT_EFFECT, name), []).append(direct)
-        advance(len(few))
     return Values(item_ids=item_ids, arrays=_joined(kept, reasons), reasons=reasons)
 
 
@@ -141,6 +139,25 @@ def reordered(values: Values, item_ids: Sequence[str]) -> Values:
     rows = [place[item_id] for item_id in item_ids]
     arrays = {name: array[rows] for name, array in values.arrays.items()}
     return replace(values, item_ids=list(item_ids), arrays=arrays)
+
+
+def kept(
+    shards: Shards, name: str, model: Model, function: Callable[..., Values], *args: Any
+) -> Values:
+    """Values as a step of a run (see `Shards.step`)."""
+    found = shards.step(name, model, _packed, function, *args)
+    arrays = {}
+    for packed_name, array in found.items():
+        if packed_name.startswith(_ARRAY):
+            measure, _, tier = packed_name.removeprefix(_ARRAY).partition(" ")
+            arrays[measure, tier] = array
+    return Values(item_ids=found["item_ids"], arrays=arrays, reasons=found["reasons"])
+
+
+def _packed(model: Model, function: Callable[..., Values], *args: Any) -> Result:
+    values = function(model, *args)
+    arrays = {f"{_ARRAY}{measure} {tier}": a for (measure, tier), a in values.arrays.items()}
+    return {"item_ids": values.item_ids, "reasons": values.reasons, **arrays}
 
 
 def blocks(model: Model, batch: Batch) -> Int[np.ndarray, " head"]:

@@ -42,11 +42,12 @@ class Anatomy:
         if self.head is not None:
             whole = self.head(states)
             return whole if columns is None else whole.gather(1, columns)
-        if columns is None:
+        weight, bias = self.unembedding.weight, self.unembedding.bias
+        assert isinstance(weight, Tensor)
+        if columns is None or weight.is_meta:  # weights that are elsewhere come for a whole call
             logits: Tensor = self.unembedding(states)
+            logits = logits if columns is None else logits.gather(1, columns)
         else:
-            weight, bias = self.unembedding.weight, self.unembedding.bias
-            assert isinstance(weight, Tensor)
             logits = torch.einsum("rd,rcd->rc", states, weight[columns])
             if isinstance(bias, Tensor):
                 logits = logits + bias[columns]

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,18 @@ from interp.models.prefix import resolve_prefix
 from interp.planted import write
 from interp.progress import say
 
+DTYPES = ("float32", "bfloat16", "float16")
+"""What the parameters of a model may be."""
 
-def load(name: str, *, prefix: str = "document") -> Model:
-    """The model called `name`, in eval mode and fp32, its parameters without gradients.
+
+def load(
+    name: str,
+    *,
+    prefix: str = "document",
+    device: str | Mapping[str, str | int] = "cpu",
+    dtype: str = "float32",
+) -> Model:
+    """The model called `name`, in eval mode, its parameters without gradients.
 
     Args:
         name: a bundled name (`smollm2-135m`, `minilm-l6`), a directory with a saved transformers
@@ -39,15 +48,20 @@ def load(name: str, *, prefix: str = "document") -> Model:
             `owner/model`.
         prefix: what stands before every text: `"document"` (the separator between documents),
             `"bos"` or `"none"`.
+        device: where it is: `"cpu"`, `"cuda"`, `"cuda:1"`; `"auto"` spreads it over what there is,
+            GPUs first, then memory, then disk; or a device map of accelerate's own.
+        dtype: of its parameters, one of `DTYPES`.
 
     Raises:
         FileNotFoundError, ValueError: in one sentence, what is missing or not supported.
     """
     source = locate(name)
+    require_device(device, dtype)
     with _quiet():
         folder = _folder(source)
         tokenizer = _tokenizer(folder)
-        plain = Plain(_pretrained(folder).requires_grad_(False))
+        module = _pretrained(folder, device=device, dtype=getattr(torch, dtype))
+        plain = Plain(module.requires_grad_(False))
     return Model(
         name=source.name,
         plain=plain,
@@ -55,6 +69,25 @@ def load(name: str, *, prefix: str = "document") -> Model:
         prefix=resolve_prefix(prefix, tokenizer, is_causal=plain.is_causal),
         weights_hash=weights_hash(folder),
     )
+
+
+def require_device(device: str | Mapping[str, str | int], dtype: str) -> None:
+    """Nothing, where there are such a device and dtype.
+
+    Raises:
+        ValueError: there are not; the sentence says which there are.
+    """
+    if dtype not in DTYPES:
+        raise ValueError(f"unknown dtype {dtype!r}; there are {', '.join(DTYPES)}.")
+    if not isinstance(device, str) or device in ("cpu", "auto"):
+        return
+    there = ["cpu", "auto"]
+    if torch.cuda.is_available():
+        there += ["cuda", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        there.append("mps")
+    if device not in there:
+        raise ValueError(f"there is no device {device!r} here; there are {', '.join(there)}.")
 
 
 def pretrained(name: str) -> Any:
@@ -106,7 +139,12 @@ def _tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def _pretrained(folder: Path) -> Any:
+def _pretrained(
+    folder: Path,
+    *,
+    device: str | Mapping[str, str | int] = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Any:
     config = _config(folder)
     architecture = (getattr(config, "architectures", None) or [""])[0]
     loader: Any = AutoModel
@@ -116,12 +154,24 @@ def _pretrained(folder: Path) -> Any:
         loader = AutoModelForCausalLM
     elif architecture.endswith("EncoderModel"):
         loader = AutoModelForTextEncoding
+    placing: dict[str, Any] = {}
+    if not isinstance(device, str) or device == "auto":
+        elsewhere = cache_folder() / "offloaded"
+        placing = {"device_map": device, "offload_folder": elsewhere}
     try:
-        return loader.from_pretrained(
-            folder, config=config, dtype=torch.float32, use_safetensors=True
+        module = loader.from_pretrained(
+            folder, config=config, dtype=dtype, use_safetensors=True, **placing
         )
     except (OSError, SafetensorError) as error:
         raise ValueError(f"the weights in {folder} cannot be read: {error}") from error
+    if not placing:
+        return module.to(device)
+    if module.device.type == "meta":
+        raise ValueError(
+            "the model's embeddings would lie on disk, and nothing would say where to compute; "
+            "free some memory, or give a device map that keeps them on a device."
+        )
+    return module
 
 
 def _config(folder: Path) -> Any:

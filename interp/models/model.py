@@ -19,7 +19,7 @@ from interp.tokens import Tokens, prompt_tokens
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
-    """A pretrained model in eval mode, fp32, without gradients.
+    """A pretrained model in eval mode, without gradients.
 
     Attributes:
         name: as it is printed and used in folder names.
@@ -59,6 +59,12 @@ class Model:
     def dtype(self) -> str:
         """The dtype of the parameters, such as `float32`."""
         return str(self.plain.module.dtype).removeprefix("torch.")
+
+    @property
+    def device(self) -> str:
+        """Where the parameters are, such as `cpu`; several, where the model is spread over them."""
+        spread = getattr(self.plain.module, "hf_device_map", None) or {"": self.plain.module.device}
+        return ", ".join(dict.fromkeys(map(str, spread.values())))
 
     @property
     def heads(self) -> list[Head]:

@@ -14,6 +14,7 @@ import interp.attention as written_out
 from interp.models import holdouts, owners
 from interp.models.anatomy import Anatomy, dissect, probe
 from interp.models.inputs import check_names, padded_inputs, real_tokens
+from interp.models.offload import Residence
 from interp.models.rope import forget_longer_texts
 from interp.models.sharing import unshare_layers
 
@@ -51,6 +52,7 @@ class Plain:
     Attributes:
         module: the transformers model.
         anatomy: its blocks, its final norm and its unembedding.
+        residence: holds the weights of the layer at hand, where weights are offloaded.
         is_causal: whether changing the last token leaves every earlier position as it was.
 
     Raises:
@@ -72,6 +74,7 @@ class Plain:
         if not holdouts.rebind(module):
             module.set_attn_implementation(owners.NAME)
         self._refuse_another_output(own_output, own_name)
+        self.residence = Residence()
         self.anatomy: Anatomy = dissect(module, self._attention_modules())
         self.is_causal = self._last_token_moves_nothing()
 

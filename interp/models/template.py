@@ -79,6 +79,7 @@ class Template:
         ]
         leaves[HIDDEN] = hidden
         args, kwargs = arguments.rebuilt(leaves)
+        self.plain.residence.hold(self.plain.anatomy.layers[layer])
         with self.plain.attending(attend):
             return first_tensor(self.plain.anatomy.layers[layer](*args, **kwargs))
 
@@ -174,13 +175,16 @@ def _stopped(plain: Plain) -> Iterator[list[dict[str, Any]]]:
         return forward
 
     layers = plain.anatomy.layers
+    own = [layer.__dict__.get("forward") for layer in layers]  # accelerate's, where it has one
     try:
         for layer, form in zip(layers, forms, strict=True):
             layer.forward = only_ask(layer, form)
         yield options
     finally:
-        for layer in layers:
-            layer.__dict__.pop("forward", None)
+        for layer, forward in zip(layers, own, strict=True):
+            layer.__dict__.pop("forward")
+            if forward is not None:
+                layer.forward = forward
 
 
 def _output_forms(plain: Plain) -> list[tuple[Any, ...] | None]:

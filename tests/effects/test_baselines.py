@@ -194,7 +194,7 @@ def test_sharing_rows_or_not_gives_the_same(tiny, batch, monkeypatch):
     from interp.models.routes import Route
 
     shared = sweep(tiny, [batch])
-    for module in ("measuring", "pieces", "engine", "check"):
+    for module in ("measuring", "parts", "pieces", "engine", "check"):
         monkeypatch.setattr(
             f"interp.effects.{module}.route",
             lambda plain: Route(shares_prefixes=False, by_layers=True, reason="switched off"),
@@ -209,7 +209,7 @@ def test_the_plain_loop_is_what_is_left(tiny, batch, monkeypatch):
 
     by_engine = sweep(tiny, [batch], scopes=[Scope.EDGE], metric=[LOGIT_DIFFERENCE, KL_DIVERGENCE])
     monkeypatch.setattr(
-        "interp.effects.measuring.route",
+        "interp.effects.parts.route",
         lambda plain: Route(shares_prefixes=False, by_layers=False, reason="switched off"),
     )
     looped = sweep(tiny, [batch], scopes=[Scope.EDGE], metric=[LOGIT_DIFFERENCE, KL_DIVERGENCE])
