@@ -1,8 +1,9 @@
 """Items to ids: token positions of spans, answers in context, pairs side by side."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,29 @@ class Batch:
         """The first items, extended by what completes their pairs."""
         few = range(min(n_items, len(self)))
         return self.reordered(torch.tensor(sorted({*few, *self.donor[: len(few)].tolist()})))
+
+    def thinned(self, step: int) -> "Batch":
+        """Every so many-th pair, both directions, in the order in which they stand."""
+        firsts = [row for row, other in enumerate(self.donor.tolist()) if row < other]
+        kept = firsts[::step]
+        return self.reordered(torch.tensor(sorted({*kept, *self.donor[kept].tolist()})))
+
+
+def with_few_tokens(batches: Sequence[Batch], n_tokens: int, *, a_template: int = 1) -> list[Batch]:
+    """As many pairs as have no more tokens in all, the same share of every batch, evenly taken.
+
+    Args:
+        a_template: the pairs of each template in a batch that are kept at least, about, even where
+            there are more tokens then.
+    """
+    step = ceil(sum(batch.ids.numel() for batch in batches) / n_tokens)
+    fewest = min(
+        count // 2
+        for batch in batches
+        for count in Counter(item.template_id for item in batch.items).values()
+    )
+    step = max(1, min(step, fewest // a_template))
+    return list(batches) if step == 1 else [batch.thinned(step) for batch in batches]
 
 
 @dataclass(frozen=True, kw_only=True)

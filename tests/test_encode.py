@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from interp.encode import encode
+from interp.encode import encode, with_few_tokens
 from interp.items import Relation, Span
 from tests.conftest import agreement_pair
 
@@ -141,3 +141,20 @@ def test_a_query_inside_the_text_is_where_the_answer_is_read(tiny, items):
         inside.append(replace(item, query=word))
     (batch,) = tiny.encode(inside)
     assert batch.query.tolist() == [len(tiny.prefix.before) + 2] * 2
+
+
+def test_fewer_pairs_are_taken_evenly_from_every_batch(tiny, items):
+    batches = tiny.encode(items)
+    assert with_few_tokens(batches, 10_000) == batches
+    n_tokens = sum(batch.ids.numel() for batch in batches)
+    half = with_few_tokens(batches, n_tokens // 2)
+    for part, whole in zip(half, batches, strict=True):
+        pairs = list(dict.fromkeys(item.pair_id for item in whole.items))
+        assert {item.pair_id for item in part.items} == set(pairs[::2])
+        assert len(part) == 2 * len(pairs[::2])
+        assert part.donor[part.donor].tolist() == list(range(len(part)))
+        assert sum(batch.ids.numel() for batch in half) < n_tokens
+    fewest = min(len(batch) // 2 for batch in batches)
+    least = with_few_tokens(batches, 1, a_template=fewest)
+    assert [len(batch) for batch in least] == [len(batch) for batch in batches]
+    assert sum(map(len, with_few_tokens(batches, 1))) < sum(map(len, batches))

@@ -9,7 +9,7 @@ import pandas as pd
 from interp.contrast import Observations, Thresholds, attending, estimates, mattering, selectivity
 from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
 from interp.effects.scopes import Scope
-from interp.encode import Batch
+from interp.encode import Batch, with_few_tokens
 from interp.evidence.folds import Fold, mean_folds
 from interp.evidence.idle import idle_together
 from interp.evidence.idle_subtype import idle_subtype
@@ -31,6 +31,9 @@ DIFFUSE = 0.8
 """The share of its effect that a head keeps under an even pattern, from which on it is diffuse."""
 TURNED = 0.1
 """By how much the attention of a later head has to change, for the head to be its modifier."""
+
+MOST_PAIRED, MOST_TOKENS = 10, 2600
+"""Backups are looked for among so many heads of a kind, each with each, on so many tokens."""
 
 N_TEXTS, N_TOKENS = 16, 48
 """Neutral texts, and the tokens of each."""
@@ -103,9 +106,10 @@ def gathered(
     with progress("evidence", 4) as advance:
         together = _together(model, folds, seem_idle, widest, thresholds, metric, shards)
         advance(1)
-        asked, among = (heads.nlargest(n_heads, measure) for heads in (quiet, attentive))
+        n_paired = min(n_heads, MOST_PAIRED)
+        asked, among = (heads.nlargest(n_paired, measure) for heads in (quiet, attentive))
         backups = shards.table(
-            "redundancy", model, _backups, folds, asked, among, widest, thresholds, metric
+            "redundancy", model, _backups, batches, asked, among, widest, thresholds, metric
         )
         advance(1)
         elsewhere = shards.table("specificity", model, _on_neutral_text, largest, seed=seed)
@@ -178,7 +182,7 @@ def _together(
 
 def _backups(
     model: Model,
-    folds: Sequence[Fold],
+    batches: Sequence[Batch],
     asked: pd.DataFrame,
     among: pd.DataFrame,
     scope: Scope,
@@ -187,6 +191,7 @@ def _backups(
 ) -> pd.DataFrame:
     if asked.empty:
         return _none()
+    folds = mean_folds(model, with_few_tokens(batches, MOST_TOKENS, a_template=4))
     return redundancy(
         model, folds, _heads(asked), among=_heads(among), scope=scope, thresholds=thresholds,
         metric=metric,

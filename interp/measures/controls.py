@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from interp.encode import Batch
+from interp.encode import Batch, with_few_tokens
 from interp.heads import Head
 from interp.measures.measure import Measure
 from interp.measures.relations import CAS, RAW, SINK_CORRECTED
@@ -55,17 +55,6 @@ def every_second_pair(batches: Sequence[Batch]) -> Bool[np.ndarray, " item"]:
     return np.isin(pairs, np.unique(pairs)[::2])
 
 
-def few(batches: Sequence[Batch], *, n_tokens: int) -> list[Batch]:
-    """The first items of every batch, the same share of each, so that there are no more tokens.
-
-    Two pairs of each batch are kept at least.
-    """
-    share = n_tokens / sum(batch.ids.numel() for batch in batches)
-    if share >= 1:
-        return list(batches)
-    return [batch.first(max(4, int(share * len(batch)))) for batch in batches]
-
-
 def offset_level(batches: Sequence[Batch], chooses: Bool[np.ndarray, " item"]) -> float:
     """How often the source stands at the one best distance, chosen on other items, 0 to 1.
 
@@ -109,8 +98,8 @@ def controls(
     passes by chance, and in `label swap, best head` the one that the best of all heads passes (see
     `flip_null`; `seed` is of the flips); NaN where the items counted share a cluster. `fixed
     offset` is for shares of attention, and NaN for other measures. A random model has its own best
-    head chosen likewise, and the value is the mean over `n_seeds`; of long prompts it sees the
-    first pairs of each length, `MOST_TOKENS` in all.
+    head chosen likewise, and the value is the mean over `n_seeds`; of long prompts it sees as
+    many pairs as have `MOST_TOKENS`.
 
     Raises:
         ValueError: fewer than two pairs.
@@ -118,7 +107,7 @@ def controls(
     chooses = every_second_pair(batches)
     offset = offset_level(batches, chooses)
     records = [record(model.plain, batch, keep=("pattern",)) for batch in batches]
-    seen = few(batches, n_tokens=MOST_TOKENS)
+    seen = with_few_tokens(batches, MOST_TOKENS)
     random, kept = (_random(model, seen, measures, n_seeds, keep) for keep in (False, True))
     tables = []
     for number, measure in enumerate(measures):

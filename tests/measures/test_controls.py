@@ -11,7 +11,6 @@ from interp.measures.controls import (
     controls,
     even,
     every_second_pair,
-    few,
     offset_level,
     swapped,
 )
@@ -61,18 +60,6 @@ def test_a_planted_head_beats_its_controls():
     assert margin["measured"] == pytest.approx(1.0, abs=1e-3)
     assert margin["label swap"] == pytest.approx(-1.0, abs=1e-3)
     assert np.isnan(margin["fixed offset"])
-
-
-def test_of_long_prompts_the_first_pairs_are_seen(tiny, items):
-    batches = tiny.encode(items)
-    assert few(batches, n_tokens=10_000) == batches
-    n_tokens = sum(batch.ids.numel() for batch in batches)
-    half = few(batches, n_tokens=n_tokens // 2)
-    assert [len(batch) for batch in half] == [max(4, len(batch) // 2) for batch in batches]
-    for part, whole in zip(half, batches, strict=True):
-        assert part.items == whole.items[: len(part)]
-        assert sorted(part.donor.tolist()) == list(range(len(part)))
-    assert [len(batch) for batch in few(batches, n_tokens=1)] == [4] * len(batches)
 
 
 def test_a_head_that_follows_the_role_beats_what_flipped_signs_give_the_best_of_all():
