@@ -124,7 +124,9 @@ def first_tensor(output: Any) -> Tensor:
     return tensor
 
 
+_Forms = list[tuple[Any, ...] | None]
 _AXES: "weakref.WeakKeyDictionary[Plain, list[list[Axes]]]" = weakref.WeakKeyDictionary()
+_FORMS: "weakref.WeakKeyDictionary[Plain, _Forms]" = weakref.WeakKeyDictionary()
 
 
 def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -157,7 +159,9 @@ def _skim(plain: Plain, n_items: int, length: int) -> tuple[list[Arguments], lis
 def _stopped(plain: Plain) -> Iterator[list[dict[str, Any]]]:
     """While the block runs, layers hand on what they are given; how each asks for attention."""
     options: list[dict[str, Any]] = []
-    forms = _output_forms(plain)
+    if plain not in _FORMS:
+        _FORMS[plain] = _output_forms(plain)
+    forms = _FORMS[plain]
 
     def ask(call: Call) -> Tensor:
         raise _Asked(call.options)
@@ -187,9 +191,9 @@ def _stopped(plain: Plain) -> Iterator[list[dict[str, Any]]]:
                 layer.forward = forward
 
 
-def _output_forms(plain: Plain) -> list[tuple[Any, ...] | None]:
+def _output_forms(plain: Plain) -> _Forms:
     """What each layer gives beside the residual stream: None when it gives a bare tensor."""
-    forms: list[tuple[Any, ...] | None] = []
+    forms: _Forms = []
 
     def keep(module: nn.Module, inputs: Any, output: Any) -> None:
         rest = output[1:] if isinstance(output, tuple) else None

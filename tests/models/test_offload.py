@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from interp.effects import Scope, sweep
+from interp.effects.check import check_against_loop
 from interp.models import load
 from interp.models.loading import require_device
 from interp.models.offload import is_offloaded
@@ -38,27 +39,32 @@ def test_a_model_on_disk_has_the_same_effects(tiny, offloaded, items):
 
 
 def test_each_layers_weights_are_read_once_a_wave(offloaded, items, monkeypatch):
-    """However many batches of variants go through a layer; rows a batch are made few here."""
+    """However many batches of variants go through the layer."""
     batch = offloaded.encode(items)[0]
-    monkeypatch.setattr("interp.effects.pieces.ROWS_A_BATCH", 8)
-    sweep(offloaded, [batch], scopes=[Scope.QUERY])  # what is probed once is probed here
     layer = offloaded.plain.anatomy.layers[2]
-    (hook,) = {module._hf_hook for module in layer.modules() if module is layer.mlp.up_proj}
-    read = []
+    hook = layer.mlp.up_proj._hf_hook
+    kept, read, calls = hook.weights_map, [], []
 
     class Counted(dict):
         def __getitem__(self, name):
             read.append(name)
             return kept[name]
 
-    kept, calls = hook.weights_map, []
+    def once(rows_a_batch):
+        monkeypatch.setattr("interp.effects.pieces.ROWS_A_BATCH", rows_a_batch)
+        offloaded.plain.residence.release()  # what an earlier sweep ended with
+        read.clear()
+        calls.clear()
+        sweep(offloaded, [batch], scopes=[Scope.QUERY])
+        return len(read), len(calls)
+
+    sweep(offloaded, [batch], scopes=[Scope.QUERY])  # what is probed once is probed here
     monkeypatch.setattr(hook, "weights_map", Counted())
     handle = layer.register_forward_pre_hook(lambda *_: calls.append(1))
-    offloaded.plain.residence.release()  # what an earlier sweep ended with
-    sweep(offloaded, [batch], scopes=[Scope.QUERY])
+    (n_read, few), (n_read_again, many) = once(2048), once(8)
     handle.remove()
-    assert len(calls) > 4
-    assert read == ["weight"] * 2  # the wave, and one forward before it that tries the metric
+    assert many > few + 4
+    assert n_read == n_read_again == 2  # the wave, and a forward before it that tries the metric
 
 
 def test_a_half_precision_model_runs(tiny, tiny_folder, items):
@@ -77,3 +83,9 @@ def test_an_unknown_device_or_dtype_is_refused_by_what_there_is():
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match=r"no device 'cuda' here; there are cpu, auto"):
             require_device("cuda", "float32")
+
+
+def test_the_engine_equals_the_plain_loop_on_a_model_on_disk(offloaded, items):
+    """TransformerLens's bridge runs there too, so that the check of every run is made."""
+    check = check_against_loop(offloaded, offloaded.encode(items)[0], scopes=[Scope.EVERYWHERE])
+    assert 0 < check.largest_difference <= 1e-5 * check.largest_logit
