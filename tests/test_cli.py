@@ -283,7 +283,8 @@ def test_a_single_task_that_fails_its_gate(interp, tiny_folder, pairs_file, tmp_
     assert code == 2
     assert "so its heads are not ranked" in err
     written = sorted(path.name for path in (out / "mine").iterdir())
-    assert written == ["behaviour.csv", "cells.csv", "figures", "report.html", "run.json"]
+    tables = [f"{name}.{kind}" for name in ("behaviour", "cells") for kind in ("csv", "parquet")]
+    assert written == [*tables, "datapackage.json", "figures", "report.html", "run.json"]
     assert interp(*arguments)[0] == 2, "read again, it is refused again"
 
 
