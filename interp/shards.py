@@ -44,18 +44,16 @@ class Task(Protocol):
     """Work that depends on a model and on its own description alone.
 
     Attributes:
-        key: a hash of all that decides the result.
         cost: in any unit that tasks of one kind share.
     """
 
     @property
-    def key(self) -> str:
-        """A hash of all that decides the result."""
-        ...
-
-    @property
     def cost(self) -> int:
         """How much work it is."""
+        ...
+
+    def key(self) -> str:
+        """A hash of all that decides the result; asked for only where results are kept."""
         ...
 
     def result(self, model: Any, *, advance: Advance) -> Result:
@@ -75,11 +73,14 @@ def in_process(model: Any, tasks: Sequence[Task], advance: Advance) -> Iterator[
 
 @dataclass(frozen=True)
 class _Step:
-    key: str
+    named: str
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     cost: int = 1
+
+    def key(self) -> str:
+        return self.named
 
     def result(self, model: Any, *, advance: Advance) -> Result:
         found = self.function(model, *self.args, **self.kwargs)
@@ -120,7 +121,7 @@ class Shards:
         Raises:
             DiskFullError: there is no room for a result; those before it stay.
         """
-        keys = [task.key for task in tasks] if self.folder else [""] * len(tasks)
+        keys = [task.key() for task in tasks] if self.folder else [""] * len(tasks)
         found = {place: self._read(key) for place, key in enumerate(keys)}
         missing = [place for place, result in found.items() if result is None]
         if missing:

@@ -25,7 +25,6 @@ class Square:
     done: list[int]
     cost: int = 2
 
-    @property
     def key(self):
         return f"{self.number:064d}"
 

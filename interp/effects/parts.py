@@ -77,7 +77,6 @@ class Part:
     within: Limits
     cost: int
 
-    @property
     def key(self) -> str:
         """A hash of all that decides the values."""
         return digest([self.of.key, self.weights, self.variants, self.items, self.within])
