@@ -10,6 +10,7 @@ import torch
 from interp.encode import Batch, encode
 from interp.heads import Head, all_heads, parse_head
 from interp.items import Item
+from interp.models.offload import is_offloaded
 from interp.models.plain import Plain
 from interp.models.prefix import Prefix, resolve_prefix
 from interp.models.sharing import twin
@@ -109,6 +110,8 @@ class Model:
         from interp.models.bridge import boot, logits_of
 
         module = twin(self.plain.module)
+        if is_offloaded(module):
+            del module.hf_device_map  # TransformerLens knows no disk; accelerate's hooks stay
         module.set_attn_implementation("eager")  # ours answers only modules that `plain` holds
         bridge = boot(module, self.tokenizer, name=self.name)
         ids = torch.arange(3, 7, device=module.device)[None]  # no encoder's padding among them
