@@ -31,7 +31,8 @@ head runs again, *layer rows* all that go through a layer, the intact run includ
 medians of {n_runs} runs on {threads} threads. *Growth* is the power of the factor with which
 seconds, and layer rows, grew since the row above: 1 is in proportion, 2 quadratic. The width stays
 as it is when there are more heads. More layers are more heads too, each carried through more
-layers. From `python -m analyses.engine_cost`.
+layers. The machine is shared: a row's seconds may be a third off, its rows are exact. From
+`python -m analyses.engine_cost`.
 
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from interp.contrast import Verdict
+from interp.contrast import Verdict, attending, mattering
 from interp.report.spelling import percent
 from interp.store import Run
 
@@ -101,8 +101,42 @@ def test_no_figure_stands_there_without_a_table(runs):
     assert re.findall(r"\d+", text) == []
 
 
+def of_standard():
+    """Of each task on more pairs, one statement."""
+    for task in TASKS:
+        run = Run.load(REPORTS / "smollm2-135m-standard" / task)
+        verdicts, captured = run.tables["verdicts"], run.tables["captured"]
+        at_ten = captured[(captured["tier"] == "edge") & (captured["k"] == 10)]
+        share = at_ten.set_index("measure")["share"]
+        yield (
+            f"{task}: of the {len(attending(verdicts))} heads that attend, "
+            f"{count(run, Verdict.CONSISTENT)} are attention-consistent and "
+            f"{count(run, Verdict.IDLE)} idle; of the {len(mattering(verdicts))} that matter, "
+            f"attention misses {count(run, Verdict.SILENT)}. Ten heads by CAS remove "
+            f"{percent(share['cas'])} of what the ten most effective remove over the edge, ten by "
+            f"raw attention {percent(share['raw'])}."
+        )
+
+
+def test_each_statement_on_more_pairs_is_that_of_the_tables():
+    text = (REPORTS / "README.md").read_text()
+    found = re.search(r"<!-- standard -->(.*)<!-- end of standard -->", text, re.DOTALL)
+    told = " ".join(found[1].split())
+    for sentence in of_standard():
+        assert sentence in told, sentence
+        told = told.replace(sentence, "")
+    assert re.findall(r"\d+", told) == []
+
+
+def test_what_was_consistent_on_one_half_held_on_the_other():
+    for task in TASKS:
+        verdicts = Run.load(REPORTS / "smollm2-135m-standard" / task).tables["verdicts"]
+        found = verdicts[verdicts["verdict_discovery"] == Verdict.CONSISTENT]
+        assert (found["verdict_confirmation"] == Verdict.CONSISTENT).all()
+
+
 def test_committed_pages_are_small_and_per_item_tables_are_left_out():
-    for page in REPORTS.glob("smollm2-135m/**/report.html"):
+    for page in REPORTS.glob("smollm2-135m*/**/report.html"):
         assert page.stat().st_size < 2_000_000
     assert "*.parquet" in (REPORTS.parent / ".gitignore").read_text()
 
