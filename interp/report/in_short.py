@@ -60,7 +60,8 @@ def missed(verdicts: pd.DataFrame) -> str:
     verb = "matters" if len(causal) == 1 else "matter"
     if silent.empty:
         return f"{counted(len(causal), 'head')} {verb}, and attention misses none of them."
-    kinds = silent["subtype"].replace("", pd.NA).dropna().str.split().str[0].value_counts()
+    named = [str(subtype) for subtype in silent["subtype"].dropna() if subtype]
+    kinds = pd.Series([name.split()[0] for name in named], dtype=str).value_counts()
     told = listed([f"{n} {kind}" for kind, n in kinds.items()])
     do, kind = "does" if len(silent) == 1 else "do", f" ({told})" if told else ""
     return (

@@ -20,6 +20,8 @@ def test_what_attention_misses_is_named_with_its_kinds():
         "2 heads matter; attention misses 1 of them, which does not attend to the source "
         "(1 relay): L1H0."
     )
+    as_read_from_a_file = FOUR.assign(subtype=float("nan"))
+    assert "which do" in in_short.missed(as_read_from_a_file)
     assert in_short.missed(FOUR[FOUR["verdict"] != SILENT]) == (
         "1 head matters, and attention misses none of them."
     )
