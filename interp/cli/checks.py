@@ -61,7 +61,9 @@ def validate(
     ] = None,
     grafts: Annotated[
         bool,
-        typer.Option("--grafts", help="Instead, plant in SmolLM2's own weights (about 12 minutes)."),
+        typer.Option(
+            "--grafts", help="Instead, plant in SmolLM2's own weights (about 12 minutes)."
+        ),
     ] = False,
     statistics: Annotated[
         bool,
@@ -144,7 +146,9 @@ def _say_what_is_validated(
     models: list[str] | None, *, grafts: bool, statistics: bool, crash: bool
 ) -> None:
     if grafts:
-        typer.echo("would silence heads of smollm2-135m, and give others an effect; about 12 minutes")
+        typer.echo(
+            "would silence heads of smollm2-135m, and give others an effect; about 12 minutes"
+        )
     elif statistics:
         typer.echo("would simulate 1000 sweeps, and hold every interval and test against them")
     elif crash:
