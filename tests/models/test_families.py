@@ -119,9 +119,11 @@ def test_the_last_token_moves_earlier_ones_in_encoders_only(name):
     plain, ids = plain_of(name), small_ids(1)
     other = ids.clone()
     other[0, -1] = (ids[0, -1] + 1 - 3) % 37 + 3
-    moved = (output_of(plain(ids)) - output_of(plain(other)))[0, :-1].abs().max()
+    here, there = output_of(plain(ids)), output_of(plain(other))
+    moved = (here - there)[0, :-1].abs().max() / here.abs().max()
     is_encoder = BY_NAME[name].kind != "causal"
     assert plain.is_causal == (not is_encoder)
+    # experts take their tokens together, and round as many as they are: up to 3e-7 of the output
     assert moved > 1e-3 if is_encoder else moved < 1e-6
 
 
