@@ -35,7 +35,7 @@ def test_every_measure_on_ones_own_pairs(smollm2, items, capsys):
 
 
 def test_the_other_removals_run_as_it_says(smollm2, capsys):
-    section = README.read_text().split("## Other removals")[1].split("## Commands")[0]
+    section = README.read_text().split("## Other removals")[1].split("\n## ")[0]
     (example,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     pairs = interp.build("agreement", smollm2.tokenizer, n_pairs=16, seed=0)[:4]
     names = {"interp": interp, "model": smollm2, "pairs": pairs}

@@ -6,8 +6,8 @@ from torch import Tensor
 
 
 def entropy(
-    pattern: Float[Tensor, "item head query key"],
-) -> Float[Tensor, "item head query"]:
+    pattern: Float[Tensor, "*row key"],
+) -> Float[Tensor, "*row"]:
     """The entropy of each row in nats, 0 to the log of the number of keys; 0 log 0 is 0."""
     nats: Tensor = torch.special.entr(pattern).sum(-1)
     return nats

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from interp.contrast import selectivity
@@ -28,9 +26,10 @@ from interp.report import (
 )
 from interp.report.attractors import by_attractor
 from interp.report.dictionary import dictionary
+from interp.report.html import rendered
 from interp.report.in_short import in_short
 from interp.report.methods import SCOPE_OF_CLAIMS, methods
-from interp.report.spelling import listed, visible
+from interp.report.spelling import listed
 from interp.report.tidy import (
     finest_tier,
     largest_effects,
@@ -50,7 +49,7 @@ class Plate:
     title: str
     figure: Figure
     caption: str
-    data: str
+    data: str = ""
 
     @cached_property
     def png(self) -> bytes:
@@ -85,7 +84,7 @@ def write_report(run: Run, folder: Path) -> None:
     for plate in drawn:
         write_whole(folder / "figures" / f"{plate.name}.png", plate.png)
         write_whole(folder / "figures" / f"{plate.name}.svg", canvas.encoded(plate.figure, "svg"))
-    page = _render(
+    page = rendered(
         "page.html.j2",
         task=run.settings["task"],
         model=run.settings["model"],
@@ -135,7 +134,7 @@ def write_index(runs: dict[str, Run], folder: Path) -> None:
         )
         for number, (name, table) in enumerate(head_distances.families(runs))
     ]
-    page = _render(
+    page = rendered(
         "index.html.j2",
         model=model,
         entries=entries,
@@ -283,23 +282,3 @@ def _tables(run: Run) -> dict[str, tables.Table]:
         if measure is not None and pair is not None:
             there["by_template"] = tables.by_template(run.tables["by_template"], pair, measure)
     return there
-
-
-def _render(template: str, **context: Any) -> bytes:
-    pages = Environment(
-        loader=PackageLoader("interp", "report"),
-        autoescape=True,
-        finalize=_printed,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    pages.globals.update(asset=explorer.asset, script=explorer.script)
-    return pages.get_template(template).render(context).encode()
-
-
-def _printed(value: Any) -> Any:
-    """Text with every character visible, and no line broken between a number and its "%"."""
-    if isinstance(value, Markup):
-        return value
-    return visible(str(value)).replace(" %", "\N{NO-BREAK SPACE}%")

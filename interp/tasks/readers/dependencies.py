@@ -1,6 +1,6 @@
 """Pairs of words in a relation of Universal Dependencies, from either end to the other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from interp.items import ScoringItem
@@ -25,21 +25,26 @@ def read_dependencies(path: Path | str, relation: str) -> Reading[ScoringItem]:
     Source: the relations of Clark et al. 2019, arXiv:1906.04341, in the scheme of
     universaldependencies.org.
     """
-    items = [
-        item
-        for sentence in read_sentences(path)
-        for index, word in enumerate(sentence.words)
-        if word.relation.split(":")[0] == relation.split(":", maxsplit=1)[0]
-        and word.relation.startswith(relation)
-        and word.head is not None
-        for item in _both(sentence, index, word.head)
-    ]
+    items = dependency_items(read_sentences(path), relation)
     if not items:
         raise ValueError(
             f"{Path(path).name} has no word in the relation {relation!r}; give a relation of "
             "Universal Dependencies, such as nsubj or obj."
         )
     return reading(items, ())
+
+
+def dependency_items(sentences: Iterable[Sentence], relation: str) -> list[ScoringItem]:
+    """The items of `read_dependencies`, from sentences that are parsed already."""
+    return [
+        item
+        for sentence in sentences
+        for index, word in enumerate(sentence.words)
+        if word.relation.split(":")[0] == relation.split(":", maxsplit=1)[0]
+        and word.relation.startswith(relation)
+        and word.head is not None
+        for item in _both(sentence, index, word.head)
+    ]
 
 
 def _both(sentence: Sentence, dependent: int, head: int) -> Iterator[ScoringItem]:

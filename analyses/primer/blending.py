@@ -1,0 +1,448 @@
+"""Claim 2: attention blends, it does not select.
+
+The output of a head is an average of values. How wide that average is, the pattern says; whether
+its width matters, only an exchange can say. Two are made: the row of a head at the query becomes
+a pointer, all weight on its largest entry, or a plain mean over all that it may see. A head that
+can do with the pointer selects; one that can do with the mean does not even choose.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from analyses.primer.claim import (
+    Claim,
+    Finding,
+    Setting,
+    Tables,
+    committed_runs,
+    minilm,
+    smollm2,
+)
+from analyses.primer.rule import Ask, Estimate, Rule
+from analyses.primer.texts import next_token_losses, passages
+from interp.effects import LOGIT_DIFFERENCE, sweep
+from interp.effects.given import Given
+from interp.encode import Batch
+from interp.evidence.removal import clusters_of
+from interp.heads import Head
+from interp.hooks.edges import is_allowed
+from interp.measures.battery import read_patterns
+from interp.measures.spread import n_effective
+from interp.models import Model
+from interp.models.plain import Attend, Call, attend
+from interp.report import plots
+from interp.report.canvas import COLOURS
+from interp.report.page import Plate
+from interp.report.spelling import number
+from interp.stats import ratio_interval
+from interp.tasks import NAMES, build
+
+RULE = Rule(
+    (
+        Ask(
+            name="keys_in_use",
+            what="effective number of keys of the median head, the sink not counted, both models",
+            at_least=2.0,
+            digits=1,
+        ),
+        Ask(
+            name="pointers_cost",
+            what="what SmolLM2's loss on prose (nats) rises by when every head is a pointer",
+            at_least=0.1,
+        ),
+        Ask(
+            name="pointer_heads",
+            what="of the heads that matter to a phenomenon, the share that are pointers in effect",
+            at_most=0.1,
+            is_core=False,
+        ),
+        Ask(
+            name="mean_heads",
+            what="the share that are plain means in effect",
+            at_most=0.1,
+            is_core=False,
+        ),
+    )
+)
+MATTERS = 0.02
+"""Of the gap: an exchange costs from here on, and costs nothing that is shown to cost less."""
+
+
+class Kind(StrEnum):
+    """What a head is in effect, where it matters at all."""
+
+    POINTER = "pointer: the largest weight alone will do"
+    MEAN = "mean: an even row will do"
+    BLEND = "blend: neither will do"
+    UNDECIDED = "undecided"
+    EITHER = "either will do"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    n_texts: int
+    n_tokens: int
+    n_pairs: int  # of each phenomenon, for all heads
+    n_pairs_that_matter: int  # for the few heads that matter
+
+
+SIZES = {"quick": Size(6, 64, 8, 32), "standard": Size(16, 64, 32, 128)}
+
+
+def measure(setting: Setting) -> Finding:
+    """Keys in use; then pointers and means, for all heads at once and for each."""
+    size = SIZES[setting.preset]
+    with setting.progress("claim 2: blending", 2) as advance:
+        heads = pd.concat(
+            [keys_in_use(model, size) for model in (smollm2(), minilm())], ignore_index=True
+        )
+        advance(1)
+        together = all_at_once(smollm2(), minilm(), size)
+        advance(1)
+    effects = pd.concat(
+        [exchanged(smollm2(), task, smollm2().heads, size.n_pairs, setting) for task in NAMES],
+        ignore_index=True,
+    )
+    matter = that_matter(smollm2(), size, setting)
+    per_text = heads.groupby(["model", "label"])["alone"].median()
+    loss = together[together["model"] == smollm2().name]
+    evidence = {
+        "keys_in_use": Estimate.median(per_text.to_numpy()),
+        "pointers_cost": Estimate.mean((loss["pointer"] - loss["intact"]).to_numpy(float)),
+        "pointer_heads": share_of(matter["kind"], Kind.POINTER),
+        "mean_heads": share_of(matter["kind"], Kind.MEAN),
+    }
+    return Finding(
+        evidence=evidence,
+        sentences=_sentences(heads, together, effects, matter),
+        tables={
+            "keys_in_use": heads.groupby(["model", "layer", "head", "label"], sort=False)[
+                ["all", "alone", "sink"]
+            ]
+            .median()
+            .reset_index(),
+            "all_heads_at_once": together,
+            "exchanged": effects,
+            "heads_that_matter": matter,
+        },
+    )
+
+
+def keys_in_use(model: Model, size: Size) -> pd.DataFrame:
+    """The effective number of keys, exp H, of each head on each passage, median over rows.
+
+    One row a head and text: `all` keys counted, `alone` without the first token and other specials
+    (of what is left, where at least .01 is), and `sink`, what goes to these. Rows of the second
+    half of a passage, so that there is a choice.
+    """
+    ids = passages(model, n_texts=size.n_texts, n_tokens=size.n_tokens)
+    special = torch.zeros(ids.shape[1], dtype=torch.bool)
+    special[: max(1, len(model.prefix.before))] = True
+    if model.prefix.after:
+        special[-len(model.prefix.after) :] = True
+    rows_at = torch.arange(ids.shape[1] // 2, ids.shape[1])
+    rows_at = rows_at[~special[rows_at]]
+    found: list[dict[str, object]] = []
+
+    def read(layer: int, pattern: Tensor) -> None:
+        rows = pattern[:, :, rows_at]
+        sink = rows[..., special].sum(-1)
+        rest = rows.masked_fill(special, 0.0) / (1 - sink).clamp(min=1e-6)[..., None]
+        alone = torch.where(sink < 0.99, n_effective(rest), torch.nan)
+        for name, values in (("all", n_effective(rows)), ("alone", alone), ("sink", sink)):
+            for text, of_text in enumerate(values.nanmedian(-1).values):
+                for head, value in enumerate(of_text):
+                    found.append(
+                        {
+                            "layer": layer,
+                            "head": head,
+                            "text": text,
+                            "name": name,
+                            "value": value.item(),
+                        }
+                    )
+
+    read_patterns(model.plain, ids, read)
+    wide = pd.DataFrame(found).pivot(
+        index=["layer", "head", "text"], columns="name", values="value"
+    )
+    table = wide.reset_index()
+    labels = [Head(*pair).label for pair in zip(table["layer"], table["head"], strict=True)]
+    return table.assign(model=model.name, label=labels)
+
+
+def all_at_once(decoder: Model, encoder: Model, size: Size) -> pd.DataFrame:
+    """Every row of every head a pointer, or a mean: `model, text, intact, pointer, mean`.
+
+    Of the decoder the loss on prose in nats; of the encoder how far the mean state moves, 1 −
+    cosine.
+    """
+    tables = []
+    ids = passages(decoder, n_texts=size.n_texts, n_tokens=size.n_tokens)
+    arms: tuple[tuple[str, Attend], ...] = (
+        ("intact", attend),
+        ("pointer", pointer),
+        ("mean", even),
+    )
+    tables.append(
+        pd.DataFrame({name: next_token_losses(decoder, ids, arm) for name, arm in arms}).assign(
+            model=decoder.name
+        )
+    )
+    ids = passages(encoder, n_texts=size.n_texts, n_tokens=size.n_tokens)
+    states = {name: _mean_states(encoder, ids, arm) for name, arm in arms}
+    tables.append(
+        pd.DataFrame(
+            {
+                name: (1 - torch.cosine_similarity(each, states["intact"], dim=-1)).double().numpy()
+                for name, each in states.items()
+            }
+        ).assign(model=encoder.name)
+    )
+    return pd.concat(tables).rename_axis("text").reset_index()
+
+
+def pointer(call: Call) -> Tensor:
+    """Attention in which each row gives all to its largest weight."""
+
+    def hook(name: str, tensor: Tensor) -> Tensor:
+        if name != "pattern":
+            return tensor
+        return torch.zeros_like(tensor).scatter(-1, tensor.argmax(-1, keepdim=True), 1.0)
+
+    return attend(replace(call, options={**call.options, "hook": hook}))
+
+
+def even(call: Call) -> Tensor:
+    """Attention in which each row gives the same to all that it may see."""
+
+    def hook(name: str, tensor: Tensor) -> Tensor:
+        return tensor.masked_fill(is_allowed(tensor), 0.0) if name == "scores" else tensor
+
+    return attend(replace(call, options={**call.options, "hook": hook}))
+
+
+def that_matter(model: Model, size: Size, setting: Setting) -> pd.DataFrame:
+    """The heads that matter at the query in the committed run, exchanged on other pairs.
+
+    The rows of `exchanged`, and `removed`, the head's effect in that run.
+    """
+    tables = []
+    for task, run in committed_runs().items():
+        verdicts = run.tables["verdicts"]
+        chosen = verdicts[verdicts["matters_query"]]
+        heads = [Head(int(row.layer), int(row.head)) for row in chosen.itertuples()]
+        table = exchanged(model, task, heads, size.n_pairs_that_matter, setting)
+        removed = chosen[["label", "effect_query"]].rename(columns={"effect_query": "removed"})
+        tables.append(table.merge(removed, on="label", validate="1:1"))
+    return pd.concat(tables, ignore_index=True)
+
+
+def exchanged(
+    model: Model, task: str, heads: Sequence[Head], n_pairs: int, setting: Setting
+) -> pd.DataFrame:
+    """What a task loses when a head's row at the query is a pointer or a mean, head by head.
+
+    One row a head: `task, layer, head, label`; as shares of the gap `pointer` and `mean`, each with
+    its 95 % interval `…_low`, `…_high`; and the `kind` that follows. The pairs are not those of the
+    committed run, whose seed is another.
+    """
+    items = build(task, model.tokenizer, n_pairs=n_pairs, seed=setting.seed + 1)
+    batches = model.encode(items)
+    order = [item for batch in batches for item in batch.items]
+    place = {item.item_id: number for number, item in enumerate(order)}
+    heads = sorted(heads)
+    clusters, gap = clusters_of(order), np.zeros(len(order))
+    columns: dict[str, object] = {}
+    for name in ("pointer", "mean"):
+        effect = np.zeros((len(order), len(heads)))
+        for batch in batches:
+            found = sweep(
+                model,
+                [batch],
+                scopes=["query"],
+                baseline=_given(model, batch, name),
+                metric=LOGIT_DIFFERENCE,
+                heads=heads,
+                progress=setting.progress,
+            )
+            items_first = found.sort_values(["layer", "head"], kind="stable")
+            at = items_first["item_id"].iloc[: len(batch)].map(place).to_numpy()
+            change = (items_first["intact"] - items_first["edited"]).to_numpy()
+            effect[at] = change.reshape(len(heads), len(batch)).T
+            gap[at] = (items_first["intact"] - items_first["corrupt"]).to_numpy()[: len(batch)]
+        share = ratio_interval(effect, gap, clusters)
+        columns |= {name: share.estimate, f"{name}_low": share.low, f"{name}_high": share.high}
+    result = pd.DataFrame(
+        {
+            "task": task,
+            "layer": [head.layer for head in heads],
+            "head": [head.head for head in heads],
+            "label": [head.label for head in heads],
+            **columns,
+        }
+    )
+    return result.assign(kind=[kind(row) for row in result.to_dict("records")])
+
+
+def kind(row: dict[str, float]) -> Kind:
+    """What a head is in effect, from what the two exchanges cost.
+
+    A cost counts when its interval lies beyond `MATTERS` on either side of 0, and is none when it
+    lies within; between the two the head is undecided.
+    """
+    costs = {name: _cost(row[f"{name}_low"], row[f"{name}_high"]) for name in ("pointer", "mean")}
+    match costs["pointer"], costs["mean"]:
+        case False, False:
+            return Kind.EITHER
+        case True, True:
+            return Kind.BLEND
+        case False, True:
+            return Kind.POINTER
+        case True, False:
+            return Kind.MEAN
+        case _:
+            return Kind.UNDECIDED
+
+
+def share_of(kinds: "pd.Series[str]", wanted: Kind) -> Estimate:
+    """The share of a kind among those that are decided, with its interval."""
+    decided = kinds[kinds != Kind.UNDECIDED]
+    return Estimate.proportion(int((decided == wanted).sum()), len(decided))
+
+
+def _cost(low: float, high: float) -> bool | None:
+    if low > MATTERS or high < -MATTERS:
+        return True
+    return False if low >= -MATTERS and high <= MATTERS else None
+
+
+def _given(model: Model, batch: Batch, name: str) -> Given:
+    """Each head's output at the query with its row there exchanged, what stands below intact."""
+    rows = torch.arange(len(batch))
+    z: dict[int, Float[Tensor, "item 1 head d_head"]] = {}
+    changed = {"pointer": pointer, "mean": even}[name]
+
+    def keep(call: Call) -> Tensor:
+        z[call.layer] = changed(call)[rows, :, batch.query][:, None]
+        return attend(call)
+
+    with torch.inference_mode(), model.plain.attending(keep):
+        model.plain.states(batch.ids)
+    row_of = {item.item_id: row for row, item in enumerate(batch.items)}
+    return Given(name=name, row_of=row_of, z=z)
+
+
+def _mean_states(
+    model: Model, ids: Int[Tensor, "text pos"], attending: Attend
+) -> Float[Tensor, "text d_model"]:
+    with torch.inference_mode(), model.plain.attending(attending):
+        return model.plain.last_block(ids).mean(1)
+
+
+def _sentences(
+    heads: pd.DataFrame, together: pd.DataFrame, effects: pd.DataFrame, matter: pd.DataFrame
+) -> list[str]:
+    medians = heads.groupby("model", sort=False)[["all", "alone", "sink"]].median()
+    losses = together.groupby("model", sort=False)[["intact", "pointer", "mean"]].mean()
+    decoder, encoder = losses.iloc[0], losses.iloc[1]
+    counts = {each: int((matter["kind"] == each).sum()) for each in Kind}
+    of_all = {each: int((effects["kind"] == each).sum()) for each in Kind}
+    return [
+        "Among some 50 tokens the median head uses "
+        + " and ".join(
+            f"{number(row['all'], 1)} keys in {name} ({number(row['alone'], 1)} without the sink, "
+            f"which takes {number(row['sink'])})"
+            for name, row in medians.iterrows()
+        )
+        + ". Counted with its sink a head looks like a pointer that it is not.",
+        f"All heads of SmolLM2 made pointers at once: the loss on prose goes from "
+        f"{number(decoder['intact'])} to {number(decoder['pointer'])} nats; made plain means, to "
+        f"{number(decoder['mean'])}. MiniLM's mean state moves by {number(encoder['pointer'], 3)} "
+        f"and {number(encoder['mean'], 3)} (1 − cosine).",
+        f"Of the {len(matter)} heads that matter to a phenomenon, {counts[Kind.POINTER]} can do "
+        f"with a pointer and not with a mean, {counts[Kind.MEAN]} with a mean and not with a "
+        f"pointer, {counts[Kind.BLEND]} with neither, {counts[Kind.EITHER]} with either (within "
+        f"{number(100 * MATTERS, 0)} % of the gap), and {counts[Kind.UNDECIDED]} are undecided. "
+        f"Over all heads and phenomena, on fewer pairs: {of_all[Kind.POINTER]} pointers, "
+        f"{of_all[Kind.MEAN]} means, {of_all[Kind.BLEND]} blends, {of_all[Kind.EITHER]} that can "
+        f"do with either, {of_all[Kind.UNDECIDED]} undecided, of {len(effects)}.",
+    ]
+
+
+def plates(tables: Tables) -> Iterator[Plate]:
+    """Keys in use by layer; what pointers and means cost, head by head."""
+    heads = tables["keys_in_use"]
+    long = pd.concat(
+        [
+            heads.assign(value=heads["all"], counted="all keys"),
+            heads.assign(value=heads["alone"], counted="without the sink"),
+        ]
+    )
+    yield Plate(
+        "keys_in_use",
+        "Effective number of keys of every head",
+        plots.strips(
+            long,
+            x="layer",
+            y="value",
+            hue="counted",
+            panel="model",
+            labels=("layer", "effective number of keys"),
+            scale="log",
+            lines={1: "a pointer"},
+        ),
+        "exp of the entropy of a row, on passages of 64 tokens; medians over the rows of their "
+        "second halves.",
+    )
+    matter = tables["heads_that_matter"]
+    palette = {
+        Kind.POINTER: COLOURS[3],
+        Kind.MEAN: COLOURS[1],
+        Kind.BLEND: COLOURS[0],
+        Kind.UNDECIDED: "#8c8c8c",
+        Kind.EITHER: "#dcdcdc",
+    }
+    far = matter[["pointer", "mean"]].abs().max(axis=1).groupby(matter["task"]).nlargest(6)
+    yield Plate(
+        "exchanged",
+        "What a pointer and a mean in place of a head's row cost",
+        plots.points(
+            matter.assign(
+                task=matter["task"].str.replace("_", " "),
+                is_named=matter.index.isin(far.index.get_level_values(-1)),
+            ),
+            x="pointer",
+            y="mean",
+            hue="kind",
+            panel="task",
+            labels=("cost as a pointer (share of the gap)", "cost as a mean"),
+            palette={str(name): colour for name, colour in palette.items()},
+            lines=((-MATTERS, MATTERS), (-MATTERS, MATTERS)),
+        ),
+        "The heads of SmolLM2 that matter; their row at the query made a pointer (across) or a "
+        "plain mean (up). "
+        f"Dashed: {100 * MATTERS:.0f} % of the gap on either side of nothing. Below 0 the exchange "
+        "helps.",
+    )
+
+
+CLAIM = Claim(
+    number=2,
+    name="blending",
+    says="Attention blends, it does not select.",
+    how="The effective number of keys of every head; then, in SmolLM2, each head's row at the "
+    "query made a pointer or a plain mean, and what the three phenomena and the loss lose.",
+    rule=RULE,
+    measure=measure,
+    plates=plates,
+)

@@ -1,0 +1,458 @@
+"""Claim 6: a recurrent state is a bottleneck; attention reaches any distance.
+
+A recurrent network carries all that it has read in one vector, which must hold every pair that may
+be asked for, and which every step rewrites. Attention keeps each position and goes back to it: the
+path from a source to its answer is one step long, whatever stands between.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import pandas as pd
+
+from analyses.primer.claim import Claim, Finding, Setting, Tables, smollm2
+from analyses.primer.recurrence import SERIES, recall_table
+from analyses.primer.rule import Ask, Estimate, Rule
+from analyses.primer.together import RANDOM, over_random, removal_table, share, with_random
+from interp.behaviour import answer_table
+from interp.effects.scopes import Scope
+from interp.heads import Head
+from interp.items import Corruption, Item
+from interp.measures.retrieval import needles, retrieval
+from interp.models import Model
+from interp.report import plots
+from interp.report.page import Plate
+from interp.report.spelling import listed, number, whole_percent
+from interp.stats import ratio_interval
+from interp.tasks import build
+from interp.tasks.distance import FarPair, FarWording, Mode, Side, at_distance
+from interp.tasks.filler import filler_of
+from interp.tasks.parsed import noun_classes
+from interp.tokens import text_ids
+
+RULE = Rule(
+    (
+        Ask(
+            name="far_gap",
+            what="accuracy of attention less that of a GRU of equal size, 2 pairs, the longest "
+            "distance",
+            at_least=0.05,
+        ),
+        Ask(
+            name="attention_far",
+            what="accuracy of attention there",
+            at_least=0.9,
+        ),
+        Ask(
+            name="full_state",
+            what="accuracy of the GRU at the nearest distance with 8 pairs less that with 2",
+            at_most=-0.05,
+        ),
+        Ask(
+            name="first_gradient_gap",
+            what="how many times weaker the gradient from source to answer is at the longest "
+            "distance than at the nearest, before training: GRU over attention (log 10)",
+            at_least=0.0,
+        ),
+        Ask(
+            name="gradient_gap",
+            what="the same after training",
+            at_least=0.0,
+        ),
+        Ask(
+            name="recall_far",
+            what="SmolLM2's recall contrast at the longest distance, as a share of the nearest",
+            at_least=0.5,
+            is_core=False,
+        ),
+        Ask(
+            name="it_far",
+            what='the same for "it" and the noun it refers to',
+            at_least=0.5,
+            is_core=False,
+        ),
+        Ask(
+            name="retrieval_far",
+            what="share of the recall gap that goes with the retrieval heads at the longest "
+            "distance, less that with random heads of the same layers",
+            at_least=0.0,
+            is_core=False,
+        ),
+    )
+)
+RETRIEVAL = "retrieval heads"
+N_RETRIEVAL = 8
+N_RANDOM = 3
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    n_seeds: int
+    n_steps: int
+    distances: tuple[int, ...]  # of the small models
+    trained_to: int
+    real: tuple[int, ...]  # of SmolLM2, in tokens
+    n_pairs: int
+
+
+SIZES = {
+    "quick": Size(3, 2000, (2, 8, 32, 128), 32, (16, 64, 256), 12),
+    "standard": Size(3, 6000, (2, 8, 32, 128, 512), 32, (16, 64, 256, 1024), 16),
+}
+PAIRS = (2, 4, 8)
+_NO_GRADIENT = 1e-9
+"""A gradient of less, in logits per unit, is counted as this."""
+
+
+def measure(setting: Setting) -> Finding:
+    """Two small models at growing distances and numbers of pairs; then SmolLM2."""
+    size = SIZES[setting.preset]
+    with setting.progress("claim 6: bottleneck", 2 * size.n_seeds + 4) as advance:
+        small = recall_table(
+            n_seeds=size.n_seeds,
+            n_steps=size.n_steps,
+            distances=size.distances,
+            trained_to=size.trained_to,
+            pairs=PAIRS,
+            seed=setting.seed,
+            advance=advance,
+        )
+        model = smollm2()
+        recall = {
+            distance: build(
+                f"long_range/recall/{distance}/{Mode.FIXED_SOURCE}",
+                model.tokenizer,
+                n_pairs=size.n_pairs,
+                seed=setting.seed,
+            )
+            for distance in size.real
+        }
+        contrasts = contrast_table(model, {"recall": recall})
+        advance(1)
+        its = {
+            distance: it_items(model, distance, n_pairs=size.n_pairs, seed=setting.seed)
+            for distance in size.real
+        }
+        contrasts = pd.concat([contrasts, contrast_table(model, {"it": its})])
+        advance(1)
+        heads = retrieval_heads(model)
+        sets = with_random({RETRIEVAL: heads}, model, n_random=N_RANDOM, seed=setting.seed)
+        removed = pd.concat(
+            [
+                removal_table(model, items, sets, scope=Scope.QUERY).assign(distance=distance)
+                for distance, items in recall.items()
+            ],
+            ignore_index=True,
+        )
+        advance(2)
+    evidence = evidence_of(small, contrasts, removed, size)
+    return Finding(
+        evidence=evidence,
+        sentences=_sentences(small, contrasts, removed, heads, size),
+        tables={
+            "small_models": small,
+            "contrasts": _by_distance(contrasts),
+            "retrieval_heads": _shares(removed),
+        },
+    )
+
+
+def it_items(model: Model, distance: int, *, n_pairs: int, seed: int) -> list[Item]:
+    """A thing and several of another, filler, and "it" or "they": which of the two is meant?
+
+    The nouns are single tokens in either number; which stands first is balanced.
+    """
+    usable = [
+        noun
+        for name in ("furniture", "music", "vehicles", "clothes", "tools")
+        for noun in noun_classes()[name]
+        if all(len(text_ids(f" {word}", model.tokenizer)) == 1 for word in (noun, f"{noun}s"))
+    ]
+    rng = Random(f"{seed}.it")
+    filler = filler_of("weather", model.tokenizer)
+    items: list[Item] = []
+    for number_of_pair in range(n_pairs):
+        one, many = rng.sample(usable, 2)
+        words = {"one": one, "many": f"{many}s"}
+        one_first = number_of_pair % 2 == 0
+        things = ("a {one}", "two {many}") if one_first else ("two {many}", "a {one}")
+        wording = FarWording(
+            id="one first" if one_first else "many first",
+            head=f"In the hall we found {things[0]} and {things[1]}.",
+            tail=_TAILS[number_of_pair // 2 % len(_TAILS)],
+        )
+        sides = [
+            Side(
+                words={**words, "flip": flip},
+                source=slot,
+                distractors=(other,),
+                answer=words[slot],
+                labels={"order": wording.id},
+            )
+            for flip, slot, other in (("It", "one", "many"), ("They", "many", "one"))
+        ]
+        pair = FarPair(
+            pair_id=f"it{number_of_pair}",
+            wording=wording,
+            split="",
+            clusters=(f"pair:{number_of_pair}",),
+            clean=sides[0],
+            corrupt=sides[1],
+            nearest="many" if one_first else "one",
+            stream=f"{seed}.it.{number_of_pair}",
+        )
+        items += at_distance(
+            pair,
+            distance,
+            Mode.FIXED_SOURCE,
+            filler,
+            corruption=Corruption.ROLE_FLIP,
+            front=f"{seed}.front",
+        )
+    return items
+
+
+_TAILS = (" {flip} (that is, the", " {flip}, I mean the")
+
+
+def contrast_table(model: Model, kinds: dict[str, dict[int, list[Item]]]) -> pd.DataFrame:
+    """How much an item's own answer is preferred to what its counterfactual prefers, in logits.
+
+    One row a kind, distance and item: `contrast` = m(item) − m(counterfactual), halved, and
+    `cluster`. The same pairs at every distance.
+    """
+    parts = []
+    for kind, by_distance in kinds.items():
+        items = [item for of_distance in by_distance.values() for item in of_distance]
+        answers = answer_table(model, items)
+        counts = [len(of_distance) for of_distance in by_distance.values()]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "kind": kind,
+                    "distance": np.repeat(list(by_distance), counts),
+                    "pair": [item.pair_id for item in items],
+                    "contrast": ((answers["clean"] - answers["corrupt"]) / 2).to_numpy(),
+                    "right": (answers["clean"] > 0).to_numpy(float),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def retrieval_heads(model: Model) -> list[Head]:
+    """The heads that look most often at the very word that is copied, on random words."""
+    scores = retrieval(model, needles(model), keep_failed=True).scores.nanmean(0)
+    best = scores.flatten().topk(N_RETRIEVAL).indices.tolist()
+    return [model.heads[place] for place in best]
+
+
+def evidence_of(
+    small: pd.DataFrame, contrasts: pd.DataFrame, removed: pd.DataFrame, size: Size
+) -> dict[str, Estimate]:
+    """The figures that the rule asks for."""
+    near, far = min(size.distances), max(size.distances)
+    accuracy = small.pivot(index="seed", columns=["series", "pairs", "distance"], values="accuracy")
+    attention, gru = SERIES
+    return {
+        "far_gap": Estimate.mean((accuracy[attention, 2, far] - accuracy[gru, 2, far]).to_numpy()),
+        "attention_far": Estimate.mean(accuracy[attention, 2, far].to_numpy()),
+        "full_state": Estimate.mean((accuracy[gru, 8, near] - accuracy[gru, 2, near]).to_numpy()),
+        "first_gradient_gap": _gradient_gap(small, "first_gradient", near, far),
+        "gradient_gap": _gradient_gap(small, "gradient", near, far),
+        "recall_far": kept(contrasts[contrasts["kind"] == "recall"]),
+        "it_far": kept(contrasts[contrasts["kind"] == "it"]),
+        "retrieval_far": over_random(removed[removed["distance"] == max(size.real)], RETRIEVAL),
+    }
+
+
+def _gradient_gap(small: pd.DataFrame, column: str, near: int, far: int) -> Estimate:
+    """How many powers of ten a gradient loses from near to far, the GRU's less attention's."""
+    table = small[small["pairs"] == 2].pivot(
+        index="seed", columns=["series", "distance"], values=column
+    )
+    lost = {
+        series: np.log10(table[series, near])
+        - np.log10(table[series, far].clip(lower=_NO_GRADIENT))
+        for series in SERIES
+    }
+    return Estimate.mean((lost[SERIES[1]] - lost[SERIES[0]]).to_numpy())
+
+
+def kept(contrasts: pd.DataFrame) -> Estimate:
+    """The contrast at the longest distance over that at the nearest, pairs as clusters."""
+    means = contrasts.pivot_table(index="pair", columns="distance", values="contrast")
+    near, far = (means[distance].to_numpy() for distance in (means.columns[0], means.columns[-1]))
+    try:
+        found = ratio_interval(far[:, None], near, [np.arange(len(means))])
+    except ValueError:  # no contrast at the nearest distance of which there could be a share
+        return Estimate(np.nan, np.nan, np.nan)
+    return Estimate(float(found.estimate[0]), float(found.low[0]), float(found.high[0]))
+
+
+def _shares(removed: pd.DataFrame) -> pd.DataFrame:
+    """The share of the gap that goes with each set at each distance: `series, distance, share`."""
+    rows = []
+    for name, said in ((RETRIEVAL, RETRIEVAL), (f"{RANDOM}{RETRIEVAL}", "random heads")):
+        for distance, of_distance in removed.groupby("distance"):
+            found = share(of_distance, name)
+            rows.append(
+                {"series": said, "distance": distance, "share": found.value}
+                | {"share_low": found.low, "share_high": found.high}
+            )
+    return pd.DataFrame(rows)
+
+
+def _by_distance(contrasts: pd.DataFrame) -> pd.DataFrame:
+    """Mean contrast and share of right answers: `series, distance, contrast, …, right`."""
+    rows = []
+    for (kind, distance), found in contrasts.groupby(["kind", "distance"], sort=False):
+        mean = Estimate.mean(found["contrast"].to_numpy(), [found["pair"].to_numpy(str)])
+        rows.append(
+            {
+                "series": _NAMES[str(kind)],
+                "distance": distance,
+                "contrast": mean.value,
+                "contrast_low": mean.low,
+                "contrast_high": mean.high,
+                "right": found["right"].mean(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+_NAMES = {"recall": "recall from a list", "it": '"it" and its noun'}
+
+
+def _sentences(
+    small: pd.DataFrame,
+    contrasts: pd.DataFrame,
+    removed: pd.DataFrame,
+    heads: Sequence[Head],
+    size: Size,
+) -> list[str]:
+    means = small.groupby(["series", "pairs", "distance"])[
+        ["accuracy", "gradient", "first_gradient"]
+    ].mean()
+    attention, gru = SERIES
+    near, far = min(size.distances), max(size.distances)
+    parameters = small.groupby("series", sort=False)["n_parameters"].first()
+    shares = _shares(removed).set_index(["series", "distance"])["share"]
+    table = _by_distance(contrasts).set_index(["series", "distance"])
+
+    def right(series: str, n_pairs: int, distance: int) -> str:
+        return whole_percent(means.loc[(series, n_pairs, distance), "accuracy"])
+
+    def points(one: tuple[str, int, int], other: tuple[str, int, int]) -> str:
+        return number(100 * (means.loc[one, "accuracy"] - means.loc[other, "accuracy"]), 0)
+
+    def weaker(series: str, column: str) -> str:
+        lengths = [means.loc[(series, 2, distance), column] for distance in (near, far)]
+        times = lengths[0] / max(lengths[1], _NO_GRADIENT)
+        return number(times, 1) if times < 1e6 else "more than a million"
+
+    spoken = {
+        name: listed([f"{number(table.loc[(name, d), 'contrast'])} at {d}" for d in size.real])
+        for name in _NAMES.values()
+    }
+    carried = listed([f"{whole_percent(shares[RETRIEVAL, d])} at {d}" for d in size.real])
+    return [
+        f"With 2 pairs to remember the GRU answers {right(gru, 2, near)} right at a distance of "
+        f"{near} and {right(gru, 2, far)} at {far}; attention {right(attention, 2, near)} and "
+        f"{right(attention, 2, far)} ({parameters[gru]:,} and {parameters[attention]:,} "
+        f"parameters; trained up to a distance of {size.trained_to}). With 8 pairs the GRU answers "
+        f"{right(gru, 8, near)} at the nearest (a guess: {whole_percent(1 / 8)}), attention "
+        f"{right(attention, 8, near)}. From the nearest to the longest distance the GRU loses "
+        f"{points((gru, 2, near), (gru, 2, far))} points, from 2 to 8 pairs "
+        f"{points((gru, 2, near), (gru, 8, near))}.",
+        "Before training, the gradient from source to answer is "
+        f"{weaker(gru, 'first_gradient')} times weaker at the longest distance than at the nearest "
+        f"in the GRU, {weaker(attention, 'first_gradient')} times in attention, whose softmax "
+        "shares it out among more keys; after training on mixed distances "
+        f"{weaker(gru, 'gradient')} and {weaker(attention, 'gradient')} times.",
+        f"SmolLM2's own preference for the right answer, in logits: in recall from a list "
+        f'{spoken[_NAMES["recall"]]} tokens; for "it" and its noun {spoken[_NAMES["it"]]}. Any '
+        "distance is within reach of one step of attention, and still it has to be found among "
+        "more and more keys.",
+        f"Of the recall gap its {len(heads)} retrieval heads "
+        f"({', '.join(head.label for head in sorted(heads))}) carry {carried} tokens; as many "
+        "random heads of the same layers "
+        + listed([whole_percent(shares["random heads", d]) for d in size.real])
+        + ".",
+    ]
+
+
+def plates(tables: Tables) -> Iterator[Plate]:
+    """Small models by distance; SmolLM2 by distance."""
+    small = tables["small_models"]
+    rows = []
+    for (series, pairs, distance), seeds in small.groupby(
+        ["series", "pairs", "distance"], sort=False
+    ):
+        if pairs == 4:
+            continue
+        row: dict[str, object] = {"series": f"{series}, {pairs} pairs", "distance": distance}
+        for name in ("accuracy", "first_gradient"):
+            found = Estimate.mean(seeds[name].to_numpy())
+            least = 0.0 if name == "accuracy" else found.value / 3
+            row |= {name: found.value, f"{name}_low": max(found.low, least)}
+            row |= {f"{name}_high": min(found.high, 1.0) if name == "accuracy" else found.high}
+        rows.append(row)
+    yield Plate(
+        "small_models",
+        "Recall of small models against distance",
+        plots.curves(
+            pd.DataFrame(rows),
+            x="distance",
+            ys={"accuracy": "accuracy", "gradient at the source, untrained": "first_gradient"},
+            x_label="noise between the pairs and the question",
+            y_scale=("linear", "log"),
+        ),
+        "One layer of attention and a GRU of equal size, trained alike. Right: the length of the "
+        "gradient of the right logit at the pair that is asked for, before training. Bands: 95 % "
+        "intervals over seeds, cut off at a third of the mean on the right.",
+    )
+    contrasts = tables["contrasts"]
+    yield Plate(
+        "smollm2_by_distance",
+        "SmolLM2 against distance",
+        plots.curves(
+            contrasts,
+            x="distance",
+            ys={"preference for the right answer (logits)": "contrast"},
+            x_label="tokens between source and question",
+        ),
+        "Half the difference between an item and its counterfactual, the same pairs at every "
+        "distance. Bands: 95 % intervals over pairs.",
+    )
+    shares = tables["retrieval_heads"]
+    yield Plate(
+        "retrieval_heads",
+        "Effect of the retrieval heads against distance",
+        plots.curves(
+            shares,
+            x="distance",
+            ys={"share of the recall gap": "share"},
+            x_label="tokens between source and question",
+        ),
+        f"The {N_RETRIEVAL} heads that most often look at the very word to be copied, on random "
+        "words; their output at the question exchanged for that in the counterfactual. Random: as "
+        f"many heads of the same layers, mean of {N_RANDOM} draws.",
+    )
+
+
+CLAIM = Claim(
+    number=6,
+    name="bottleneck",
+    says="A recurrent state is a bottleneck; attention reaches any distance.",
+    how="A GRU and one layer of attention of equal size, trained to recall one of 2, 4 or 8 pairs "
+    'across noise; and SmolLM2\'s own recall, its retrieval heads, and "it" and its noun, across '
+    "growing distance.",
+    rule=RULE,
+    measure=measure,
+    plates=plates,
+)
