@@ -1,11 +1,12 @@
 """Findings on disk, the page, and the committed ones: verdicts follow from the rules."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from analyses.primer import book, misleading
+from analyses.primer import book, claims, misleading
 from analyses.primer.__main__ import main
 from analyses.primer.book import bounds, written
 from analyses.primer.claim import Setting
@@ -75,4 +76,19 @@ def test_a_claim_that_is_not_there_is_refused(capsys):
     with pytest.raises(SystemExit) as error:
         main(["8"])
     assert error.value.code == 2
-    assert "invalid choice: 8" in capsys.readouterr().err
+    assert "expected a claim, 1 to 7, got '8'" in capsys.readouterr().err
+
+
+def test_without_numbers_every_claim_is_measured(tmp_path, monkeypatch):
+    found = misleading.measure(Setting())
+    asked = []
+    monkeypatch.setattr(
+        claims,
+        "CLAIMS",
+        tuple(
+            replace(claim, measure=lambda setting, n=claim.number: asked.append(n) or found)
+            for claim in (replace(misleading.CLAIM, number=1), misleading.CLAIM)
+        ),
+    )
+    main(["--out", str(tmp_path), "--quiet"])
+    assert asked == [1, 7]
