@@ -6,9 +6,10 @@ a pointer, all weight on its largest entry, or a plain mean over all that it may
 can do with the pointer selects; one that can do with the mean does not even choose.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,7 +73,8 @@ RULE = Rule(
     )
 )
 MATTERS = 0.02
-"""Of the gap: an exchange costs from here on, and costs nothing that is shown to cost less."""
+"""Of the gap, and on prose in nats: an exchange costs from here on, and costs nothing that is shown
+to cost less."""
 
 
 class Kind(StrEnum):
@@ -91,11 +93,11 @@ class Size:
 
     n_texts: int
     n_tokens: int
-    n_pairs: int  # of each phenomenon, for all heads
-    n_pairs_that_matter: int  # for the few heads that matter
+    n_pairs: int  # of each phenomenon
+    each_head_on_prose: bool
 
 
-SIZES = {"quick": Size(6, 64, 8, 32), "standard": Size(16, 64, 32, 128)}
+SIZES = {"quick": Size(6, 64, 32, False), "standard": Size(16, 64, 128, True)}
 
 
 def measure(setting: Setting) -> Finding:
@@ -108,11 +110,13 @@ def measure(setting: Setting) -> Finding:
         advance(1)
         together = all_at_once(smollm2(), minilm(), size)
         advance(1)
+    with setting.progress("claim 2: blending, on prose", 1) as advance:
+        prose = exchanged_on_prose(smollm2(), size)
+        advance(1)
     effects = pd.concat(
-        [exchanged(smollm2(), task, smollm2().heads, size.n_pairs, setting) for task in NAMES],
-        ignore_index=True,
+        [exchanged(smollm2(), task, size, setting) for task in NAMES], ignore_index=True
     )
-    matter = that_matter(smollm2(), size, setting)
+    matter = that_matter(effects)
     per_text = heads.groupby(["model", "label"])["alone"].median()
     loss = together[together["model"] == smollm2().name]
     evidence = {
@@ -123,7 +127,7 @@ def measure(setting: Setting) -> Finding:
     }
     return Finding(
         evidence=evidence,
-        sentences=_sentences(heads, together, effects, matter),
+        sentences=_sentences(heads, together, effects, matter, prose),
         tables={
             "keys_in_use": heads.groupby(["model", "layer", "head", "label"], sort=False)[
                 ["all", "alone", "sink"]
@@ -132,6 +136,7 @@ def measure(setting: Setting) -> Finding:
             .reset_index(),
             "all_heads_at_once": together,
             "exchanged": effects,
+            "exchanged_on_prose": prose,
             "heads_that_matter": matter,
         },
     )
@@ -188,18 +193,14 @@ def all_at_once(decoder: Model, encoder: Model, size: Size) -> pd.DataFrame:
     """
     tables = []
     ids = passages(decoder, n_texts=size.n_texts, n_tokens=size.n_tokens)
-    arms: tuple[tuple[str, Attend], ...] = (
-        ("intact", attend),
-        ("pointer", pointer),
-        ("mean", even),
-    )
+    arms: dict[str, Attend] = {"intact": attend, **CHANGED}
     tables.append(
-        pd.DataFrame({name: next_token_losses(decoder, ids, arm) for name, arm in arms}).assign(
-            model=decoder.name
-        )
+        pd.DataFrame(
+            {name: next_token_losses(decoder, ids, arm) for name, arm in arms.items()}
+        ).assign(model=decoder.name)
     )
     ids = passages(encoder, n_texts=size.n_texts, n_tokens=size.n_tokens)
-    states = {name: _mean_states(encoder, ids, arm) for name, arm in arms}
+    states = {name: _mean_states(encoder, ids, arm) for name, arm in arms.items()}
     tables.append(
         pd.DataFrame(
             {
@@ -231,40 +232,38 @@ def even(call: Call) -> Tensor:
     return attend(replace(call, options={**call.options, "hook": hook}))
 
 
-def that_matter(model: Model, size: Size, setting: Setting) -> pd.DataFrame:
-    """The heads that matter at the query in the committed run, exchanged on other pairs.
+CHANGED: dict[str, Attend] = {"pointer": pointer, "mean": even}
+
+
+def that_matter(effects: pd.DataFrame) -> pd.DataFrame:
+    """The heads that matter at the query in the committed run.
 
     The rows of `exchanged`, and `removed`, the head's effect in that run.
     """
     tables = []
     for task, run in committed_runs().items():
-        verdicts = run.tables["verdicts"]
-        chosen = verdicts[verdicts["matters_query"]]
-        heads = [Head(int(row.layer), int(row.head)) for row in chosen.itertuples()]
-        table = exchanged(model, task, heads, size.n_pairs_that_matter, setting)
-        removed = chosen[["label", "effect_query"]].rename(columns={"effect_query": "removed"})
-        tables.append(table.merge(removed, on="label", validate="1:1"))
+        verdicts = run.tables["verdicts"].rename(columns={"effect_query": "removed"})
+        chosen = verdicts.loc[verdicts["matters_query"], ["label", "removed"]]
+        of_task = effects[effects["task"] == task]
+        tables.append(of_task.merge(chosen, on="label", validate="1:1"))
     return pd.concat(tables, ignore_index=True)
 
 
-def exchanged(
-    model: Model, task: str, heads: Sequence[Head], n_pairs: int, setting: Setting
-) -> pd.DataFrame:
+def exchanged(model: Model, task: str, size: Size, setting: Setting) -> pd.DataFrame:
     """What a task loses when a head's row at the query is a pointer or a mean, head by head.
 
     One row a head: `task, layer, head, label`; as shares of the gap `pointer` and `mean`, each with
     its 95 % interval `…_low`, `…_high`; and the `kind` that follows. The pairs are not those of the
     committed run, whose seed is another.
     """
-    items = build(task, model.tokenizer, n_pairs=n_pairs, seed=setting.seed + 1)
+    items = build(task, model.tokenizer, n_pairs=size.n_pairs, seed=setting.seed + 1)
     batches = model.encode(items)
     order = [item for batch in batches for item in batch.items]
     place = {item.item_id: number for number, item in enumerate(order)}
-    heads = sorted(heads)
     clusters, gap = clusters_of(order), np.zeros(len(order))
     columns: dict[str, object] = {}
-    for name in ("pointer", "mean"):
-        effect = np.zeros((len(order), len(heads)))
+    for name in CHANGED:
+        effect = np.zeros((len(order), len(model.heads)))
         for batch in batches:
             found = sweep(
                 model,
@@ -272,26 +271,61 @@ def exchanged(
                 scopes=["query"],
                 baseline=_given(model, batch, name),
                 metric=LOGIT_DIFFERENCE,
-                heads=heads,
                 progress=setting.progress,
             )
             items_first = found.sort_values(["layer", "head"], kind="stable")
             at = items_first["item_id"].iloc[: len(batch)].map(place).to_numpy()
             change = (items_first["intact"] - items_first["edited"]).to_numpy()
-            effect[at] = change.reshape(len(heads), len(batch)).T
+            effect[at] = change.reshape(len(model.heads), len(batch)).T
             gap[at] = (items_first["intact"] - items_first["corrupt"]).to_numpy()[: len(batch)]
         share = ratio_interval(effect, gap, clusters)
         columns |= {name: share.estimate, f"{name}_low": share.low, f"{name}_high": share.high}
     result = pd.DataFrame(
         {
             "task": task,
-            "layer": [head.layer for head in heads],
-            "head": [head.head for head in heads],
-            "label": [head.label for head in heads],
+            "layer": [head.layer for head in model.heads],
+            "head": [head.head for head in model.heads],
+            "label": [head.label for head in model.heads],
             **columns,
         }
     )
     return result.assign(kind=[kind(row) for row in result.to_dict("records")])
+
+
+def exchanged_on_prose(model: Model, size: Size) -> pd.DataFrame:
+    """What the loss on prose rises by when all rows of a head, or of a layer's, are exchanged.
+
+    The columns of `exchanged` but for the task, in nats; `head` is −1 where it is the whole layer.
+    """
+    ids = passages(model, n_texts=size.n_texts, n_tokens=size.n_tokens)
+    intact = next_token_losses(model, ids)
+    rows: list[dict[str, Any]] = []
+    for layer, head in [(layer, None) for layer in range(model.n_layers)] + [
+        (head.layer, head.head) for head in model.heads if size.each_head_on_prose
+    ]:
+        row: dict[str, Any] = {"layer": layer, "head": -1 if head is None else head}
+        row["label"] = f"L{layer}" if head is None else Head(layer, head).label
+        for name, changed in CHANGED.items():
+            losses = next_token_losses(model, ids, _in_some(changed, layer, head))
+            cost = Estimate.mean(losses - intact)
+            row |= {name: cost.value, f"{name}_low": cost.low, f"{name}_high": cost.high}
+        rows.append(row | {"kind": kind(row)})
+    return pd.DataFrame(rows)
+
+
+def _in_some(changed: Attend, layer: int, head: int | None) -> Attend:
+    """Attention that is changed in one layer alone, in one of its heads or in all."""
+
+    def attending(call: Call) -> Tensor:
+        if call.layer != layer:
+            return attend(call)
+        if head is None:
+            return changed(call)
+        z = attend(call).clone()
+        z[:, head] = changed(call)[:, head]
+        return z
+
+    return attending
 
 
 def kind(row: dict[str, float]) -> Kind:
@@ -300,7 +334,7 @@ def kind(row: dict[str, float]) -> Kind:
     A cost counts when its interval lies beyond `MATTERS` on either side of 0, and is none when it
     lies within; between the two the head is undecided.
     """
-    costs = {name: _cost(row[f"{name}_low"], row[f"{name}_high"]) for name in ("pointer", "mean")}
+    costs = {name: _cost(row[f"{name}_low"], row[f"{name}_high"]) for name in CHANGED}
     match costs["pointer"], costs["mean"]:
         case False, False:
             return Kind.EITHER
@@ -330,10 +364,9 @@ def _given(model: Model, batch: Batch, name: str) -> Given:
     """Each head's output at the query with its row there exchanged, what stands below intact."""
     rows = torch.arange(len(batch))
     z: dict[int, Float[Tensor, "item 1 head d_head"]] = {}
-    changed = {"pointer": pointer, "mean": even}[name]
 
     def keep(call: Call) -> Tensor:
-        z[call.layer] = changed(call)[rows, :, batch.query][:, None]
+        z[call.layer] = CHANGED[name](call)[rows, :, batch.query][:, None]
         return attend(call)
 
     with torch.inference_mode(), model.plain.attending(keep):
@@ -350,13 +383,16 @@ def _mean_states(
 
 
 def _sentences(
-    heads: pd.DataFrame, together: pd.DataFrame, effects: pd.DataFrame, matter: pd.DataFrame
+    heads: pd.DataFrame,
+    together: pd.DataFrame,
+    effects: pd.DataFrame,
+    matter: pd.DataFrame,
+    prose: pd.DataFrame,
 ) -> list[str]:
     medians = heads.groupby("model", sort=False)[["all", "alone", "sink"]].median()
     losses = together.groupby("model", sort=False)[["intact", "pointer", "mean"]].mean()
     decoder, encoder = losses.iloc[0], losses.iloc[1]
     counts = {each: int((matter["kind"] == each).sum()) for each in Kind}
-    of_all = {each: int((effects["kind"] == each).sum()) for each in Kind}
     return [
         "Among some 50 tokens the median head uses "
         + " and ".join(
@@ -373,10 +409,24 @@ def _sentences(
         f"with a pointer and not with a mean, {counts[Kind.MEAN]} with a mean and not with a "
         f"pointer, {counts[Kind.BLEND]} with neither, {counts[Kind.EITHER]} with either (within "
         f"{number(100 * MATTERS, 0)} % of the gap), and {counts[Kind.UNDECIDED]} are undecided. "
-        f"Over all heads and phenomena, on fewer pairs: {of_all[Kind.POINTER]} pointers, "
-        f"{of_all[Kind.MEAN]} means, {of_all[Kind.BLEND]} blends, {of_all[Kind.EITHER]} that can "
-        f"do with either, {of_all[Kind.UNDECIDED]} undecided, of {len(effects)}.",
+        f"Over all heads and phenomena: {_kinds(effects['kind'])}. For the loss on prose, all rows "
+        f"of a layer's heads exchanged at once (within {number(MATTERS)} nats): "
+        f"{_kinds(prose.loc[prose['head'] < 0, 'kind'])} layers"
+        + (
+            f"; head by head: {_kinds(prose.loc[prose['head'] >= 0, 'kind'])} heads."
+            if (prose["head"] >= 0).any()
+            else "."
+        ),
     ]
+
+
+def _kinds(kinds: "pd.Series[str]") -> str:
+    counts = {each: int((kinds == each).sum()) for each in Kind}
+    return (
+        f"{counts[Kind.POINTER]} pointers, {counts[Kind.MEAN]} means, {counts[Kind.BLEND]} blends, "
+        f"{counts[Kind.EITHER]} that can do with either, {counts[Kind.UNDECIDED]} undecided, of "
+        f"{len(kinds)}"
+    )
 
 
 def plates(tables: Tables) -> Iterator[Plate]:

@@ -15,7 +15,7 @@ from interp.store import Run
 from interp.tasks import NAMES
 
 Tables = Mapping[str, pd.DataFrame]
-_COMMITTED = Path("reports") / "smollm2-135m"
+_COMMITTED = Path("reports") / "smollm2-135m-standard"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,7 @@ class Size:
     n_steps: int
 
 
-SIZES = {"quick": Size(4, 64, 2, 3, 300), "standard": Size(12, 64, 8, 5, 800)}
+SIZES = {"quick": Size(8, 64, 2, 3, 300), "standard": Size(12, 64, 8, 5, 800)}
 
 
 def measure(setting: Setting) -> Finding:

@@ -50,7 +50,7 @@ def test_the_page_has_the_verdict_the_rule_and_the_figures(folder):
 
 
 def test_counts_of_the_last_claim_are_those_of_the_verdicts():
-    runs = [Run.load(REPORTS / "smollm2-135m" / task) for task in NAMES]
+    runs = [Run.load(REPORTS / "smollm2-135m-standard" / task) for task in NAMES]
     attend = for_nothing = matter = unseen = 0
     for run in runs:
         for row in run.tables["verdicts"].to_dict("records"):
