@@ -306,14 +306,14 @@ def exchanged_on_prose(model: Model, size: Size) -> pd.DataFrame:
         row: dict[str, Any] = {"layer": layer, "head": -1 if head is None else head}
         row["label"] = f"L{layer}" if head is None else Head(layer, head).label
         for name, changed in CHANGED.items():
-            losses = next_token_losses(model, ids, _in_some(changed, layer, head))
+            losses = next_token_losses(model, ids, in_some(changed, layer, head))
             cost = Estimate.mean(losses - intact)
             row |= {name: cost.value, f"{name}_low": cost.low, f"{name}_high": cost.high}
         rows.append(row | {"kind": kind(row)})
     return pd.DataFrame(rows)
 
 
-def _in_some(changed: Attend, layer: int, head: int | None) -> Attend:
+def in_some(changed: Attend, layer: int, head: int | None) -> Attend:
     """Attention that is changed in one layer alone, in one of its heads or in all."""
 
     def attending(call: Call) -> Tensor:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from analyses.primer.blending import Kind, even, kind, pointer, share_of
+from analyses.primer.blending import Kind, even, in_some, kind, pointer, share_of
 from analyses.primer.division import jaccard, word_lists
 from analyses.primer.independence import (
     ONE,
@@ -43,6 +43,15 @@ def test_a_pointer_brings_one_value_and_a_mean_all_alike(call):
         torch.testing.assert_close(z[item, head, query], expected)
         mean = call.value[item, head, : query + 1].mean(0)
         torch.testing.assert_close(even(call)[item, head, query], mean)
+
+
+def test_attention_is_changed_in_one_layer_alone_and_there_in_one_head_or_in_all(call):
+    torch.testing.assert_close(in_some(pointer, 0, None)(call), attend(call))
+    torch.testing.assert_close(in_some(pointer, 1, None)(call), pointer(call))
+    expected = attend(call)
+    expected[:, 2] = pointer(call)[:, 2]
+    assert not torch.equal(expected, attend(call))
+    torch.testing.assert_close(in_some(pointer, 1, 2)(call), expected)
 
 
 def test_heads_share_their_mean_pattern_in_the_layer_that_is_named(call):
