@@ -118,7 +118,7 @@ def written(ask: Ask, found: Estimate) -> str:
 
 def bounds(ask: Ask) -> str:
     """What is asked of a figure: "≥ 0.95", "0.95 to 1.05"."""
-    low, high = (f"{each:.6g}".replace("-", "−") for each in (ask.at_least, ask.at_most))
+    low, high = (f"{each:.3g}".replace("-", "−") for each in (ask.at_least, ask.at_most))
     if isfinite(ask.at_least) and isfinite(ask.at_most):
         return f"{low} to {high}"
     return f"≥ {low}" if isfinite(ask.at_least) else f"≤ {high}"

@@ -24,7 +24,7 @@ from interp.measures.retrieval import needles, retrieval
 from interp.models import Model
 from interp.report import plots
 from interp.report.page import Plate
-from interp.report.spelling import listed, number, whole_percent
+from interp.report.spelling import listed, number, scientific, whole_percent
 from interp.stats import ratio_interval
 from interp.tasks import build
 from interp.tasks.distance import FarPair, FarWording, Mode, Side, at_distance
@@ -398,9 +398,13 @@ def plates(tables: Tables) -> Iterator[Plate]:
         row: dict[str, object] = {"series": f"{series}, {pairs} pairs", "distance": distance}
         for name in ("accuracy", "first_gradient"):
             found = Estimate.mean(seeds[name].to_numpy())
-            least = 0.0 if name == "accuracy" else found.value / 3
-            row |= {name: found.value, f"{name}_low": max(found.low, least)}
-            row |= {f"{name}_high": min(found.high, 1.0) if name == "accuracy" else found.high}
+            if name == "accuracy":
+                low, high = max(found.low, 0.0), min(found.high, 1.0)
+                row |= {name: found.value, f"{name}_low": low, f"{name}_high": high}
+            else:  # what vanishes has no place on a logarithmic axis
+                value = max(found.value, _NO_GRADIENT)
+                low, high = max(found.low, value / 3), max(found.high, value)
+                row |= {name: value, f"{name}_low": low, f"{name}_high": high}
         rows.append(row)
     yield Plate(
         "small_models",
@@ -414,7 +418,8 @@ def plates(tables: Tables) -> Iterator[Plate]:
         ),
         "One layer of attention and a GRU of equal size, trained alike. Right: the length of the "
         "gradient of the right logit at the pair that is asked for, before training. Bands: 95 % "
-        "intervals over seeds, cut off at a third of the mean on the right.",
+        f"intervals over seeds; on the right they are cut off at a third of the mean, and what is "
+        f"less than {scientific(_NO_GRADIENT)} is drawn there.",
     )
     contrasts = tables["contrasts"]
     yield Plate(

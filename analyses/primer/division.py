@@ -30,7 +30,7 @@ from interp.models.record import record
 from interp.report import plots
 from interp.report.canvas import COLOURS
 from interp.report.page import Plate
-from interp.report.spelling import counted, listed, number, whole_percent
+from interp.report.spelling import listed, number, whole_percent
 from interp.stats import max_t
 from interp.tasks import build, pairs
 from interp.tasks.parsed import noun_classes, noun_pairs, parsed_sentences
@@ -270,11 +270,12 @@ def shares(removed: pd.DataFrame) -> pd.DataFrame:
 def _sentences(heads: pd.DataFrame, removed: pd.DataFrame, setting: Setting) -> list[str]:
     said = []
     for name, of_model in heads.groupby("model", sort=False):
-        counts = listed([f"{int(of_model[f'is_{group}'].sum())} {group}" for group in GROUPS])
+        numbers = [f"{int(of_model[f'is_{group}'].sum())}" for group in GROUPS]
+        counts = f"{numbers[0]} are syntactic, {numbers[1]} coreferential and {numbers[2]} semantic"
         several = int((of_model[[f"is_{group}" for group in GROUPS]].sum(axis=1) > 1).sum())
         best = [of_model.loc[of_model[score].idxmax()] for score in SCORES]
         said.append(
-            f"Of {counted(len(of_model), 'head')} of {name} {counts}; {several} are in more than "
+            f"Of the {len(of_model)} heads of {name}, {counts}; {several} are in more than "
             f"one group. In the lead: {best[0]['label']} ({best[0]['relation'].replace(',', '')}, "
             f"{number(best[0]['advantage'])} over the offset), {best[1]['label']} "
             f"({number(0.5 + best[1]['above_half'])} of pronouns) and {best[2]['label']} (ρ = "
@@ -291,7 +292,7 @@ def _sentences(heads: pd.DataFrame, removed: pd.DataFrame, setting: Setting) -> 
     apart = found[(found["one"] == "syntactic") & (found["other"] == "semantic")]["overlap"].max()
     source = Path(setting.conllu).name if setting.conllu else "generated sentences"
     return [
-        f"On {source}. " + " ".join(said),
+        " ".join(said) + f" Measured on {source}.",
         f"The two groups that overlap most are the {most['one']} and the {most['other']} heads of "
         f"{most['model']}: of the heads in either, {whole_percent(most['overlap'])} are in both. "
         "From a pronoun to the name of its gender a head may look for likeness alone, and be in "

@@ -397,7 +397,7 @@ def _sentences(
         f"{number(evidence['mean_pattern'].value)}. With patterns exchanged between the heads of a "
         f"layer it rises by {number(exchanged)}: it matters which head looks where.",
         f"Asked for what stands at two places, a small model with {TWO} answers "
-        f"{whole_percent(accuracy[TWO])} right and one with {ONE} {whole_percent(accuracy[ONE])} "
+        f"{whole_percent(accuracy[TWO])} right, and with {ONE}, {whole_percent(accuracy[ONE])} "
         f"({n_parameters_of[TWO]:,} and {n_parameters_of[ONE]:,} parameters). One softmax brings "
         "one average, and what stood where is lost in it.",
     ]

@@ -7,6 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -51,9 +52,7 @@ def curves(
                 low, high = rows[f"{y}_low"], rows[f"{y}_high"]
                 axes.fill_between(rows[x], low, high, color=colour, alpha=0.15, lw=0)
         axes.set(title=title, xlabel=x_label, ylabel=y_label if axes is all_axes[0] else "")
-        axes.set_yscale(scale)
-        if scale == "log":
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        _set_y_scale(axes, scale)
         if x_scale == "log":
             axes.set_xscale("log", base=2)
             places = sorted(set(table[x]))
@@ -108,10 +107,16 @@ def strips(
             data=here, x=x, y=y, hue=hue, hue_order=hues, palette=palette, s=11, linewidth=0.2,
             alpha=0.85, ax=axes,
         ).get_legend().remove()  # fmt: skip
-        axes.set_yscale(scale)
+        _set_y_scale(axes, scale)
         axes.set(title=name, xlabel=labels[0], ylabel=labels[1] if axes is all_axes[0] else "")
     legend_above(figure, all_axes[0])
     return figure
+
+
+def _set_y_scale(axes: Axes, scale: Scale) -> None:
+    axes.set_yscale(scale)
+    if scale == "log":
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 @mpl.rc_context(STYLE)
@@ -155,7 +160,8 @@ def points(
         legend = axes.get_legend()
         if legend is not None:  # there is none where no point is drawn
             legend.remove()
-        axes.set(title=name, xlabel=labels[0], ylabel=labels[1] if axes is all_axes[0] else "")
+        axes.set(title=name, xlabel="", ylabel=labels[1] if axes is all_axes[0] else "")
+    figure.supxlabel(labels[0], fontsize=mpl.rcParams["axes.labelsize"])
     legend_above(figure, all_axes[0])
     for axes, name in zip(all_axes, names, strict=True):
         here = finite_rows(table[table[panel] == name], x, y)
