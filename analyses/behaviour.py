@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from interp.behaviour import answer_table, behaviour, cells
+from interp.effects import LOGIT_DIFFERENCE
 from interp.items import Item, items_hash
 from interp.models import Model, load
 from interp.progress import say
@@ -28,6 +29,7 @@ from interp.tasks.far import KINDS, far_name
 MODEL = "smollm2-135m"
 PREFIXES = ("document", "bos", "none")
 SEED = 0
+METRIC = LOGIT_DIFFERENCE.name
 N_PAIRS = {512: 16, 1024: 8, 2048: 8}
 N_PAIRS_NEARER = 64
 FOLDER = Path("reports") / "behaviour"
@@ -132,7 +134,7 @@ def draw() -> None:
     figures = {
         "contrast": contrast_map(whole, prefixes=PREFIXES),
         "distance": contrast_curves(first),
-        "attraction": attraction(by_attractor(_whole_cells())),
+        "attraction": attraction(by_attractor(_whole_cells(), METRIC), METRIC),
     }
     for name, figure in figures.items():
         for kind in ("png", "svg"):

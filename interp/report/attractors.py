@@ -6,13 +6,13 @@ from matplotlib.figure import Figure
 
 from interp.report.canvas import COLOURS, STYLE, legend_above, panels
 from interp.report.figures import dots
-from interp.report.spelling import listed, visible, whole_percent
+from interp.report.spelling import listed, unit, visible, whole_percent
 
 _PALETTE = {"match": COLOURS[0], "mismatch": COLOURS[3]}
 _FEATURE = "source_"
 
 
-def by_attractor(cells: pd.DataFrame) -> pd.DataFrame:
+def by_attractor(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The cells of designs that cross a source with a distractor that matches it or not.
 
     One row a cell: `row`, its template or family with the feature of the source; `match`, `match`
@@ -21,7 +21,8 @@ def by_attractor(cells: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         cells: `template_id`, `cell` (labels such as "match=match, source_number=plural"),
-            `logit_difference` with its bounds, `accuracy`.
+            the metric with its bounds, `accuracy`.
+        metric: the name of its column.
     """
     labels = [_labels(cell) for cell in cells["cell"]]
     crossed = cells.loc[["match" in each for each in labels]]
@@ -31,16 +32,16 @@ def by_attractor(cells: pd.DataFrame) -> pd.DataFrame:
         {
             "row": [", ".join([visible(name), *_source(each)]) for name, each in names],
             "match": [each["match"] for each in of_cell],
-            "value": crossed["logit_difference"],
-            "low": crossed["logit_difference_low"],
-            "high": crossed["logit_difference_high"],
+            "value": crossed[metric],
+            "low": crossed[f"{metric}_low"],
+            "high": crossed[f"{metric}_high"],
             "accuracy": crossed["accuracy"],
         }
     )
 
 
 @mpl.rc_context(STYLE)
-def attraction(table: pd.DataFrame) -> Figure:
+def attraction(table: pd.DataFrame, metric: str) -> Figure:
     """A line for each template and feature of the source; between its marks lies attraction.
 
     Args:
@@ -48,7 +49,7 @@ def attraction(table: pd.DataFrame) -> Figure:
     """
     figure, (axes,) = panels(1, height=0.9 + 0.3 * table["row"].nunique())
     dots(axes, table.sort_values("row", kind="stable"), hue="match", palette=_PALETTE)
-    axes.set(xlabel="answer less foil (logits)")
+    axes.set(xlabel=f"the answer less the other ({unit(metric)})")
     legend_above(figure, axes)
     return figure
 

@@ -192,12 +192,12 @@ def plates(run: Run) -> Iterator[Plate]:
         captions.behaviour(behaviour),
         "behaviour",
     )
-    crossed = by_attractor(run.tables["cells"])
+    crossed = by_attractor(run.tables["cells"], run.settings["metric"])
     if len(crossed):
         yield Plate(
             "attraction",
             "The behaviour by attractor",
-            attractors.attraction(crossed),
+            attractors.attraction(crossed, run.settings["metric"]),
             attractors.caption(crossed),
             "cells",
         )
