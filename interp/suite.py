@@ -201,7 +201,11 @@ def _named(row: pd.DataFrame, column: str) -> str:
 
 
 def _runs_in(folder: Path) -> dict[str, Run]:
-    return {path.parent.name: Run.load(path.parent) for path in folder.glob("*/run.json")}
+    """The runs of a folder: the phenomena in their order, then families by name."""
+    found = [path.parent for path in folder.glob("*/run.json")]
+    order = {name: place for place, name in enumerate(NAMES)}
+    found.sort(key=lambda place: (order.get(place.name, len(order)), place.name))
+    return {place.name: Run.load(place) for place in found}
 
 
 def _refuse(named: tuple[str, Run]) -> None:

@@ -1,4 +1,4 @@
-"""One head's card: every measure's mean on the items, beside the verdicts."""
+"""One head's card: every measure's mean on the items, beside the verdicts; the runs of a folder."""
 
 import pandas as pd
 import pytest
@@ -10,6 +10,9 @@ from interp.models import load
 from interp.planted import build
 from interp.progress import silent
 from interp.run import Settings
+from interp.suite import _runs_in
+
+from .report.example import failing_run
 
 
 def test_a_planted_heads_measures_are_what_is_known_of_it():
@@ -61,3 +64,10 @@ def test_a_card_says_where_a_head_acts_and_at_what_it_looks():
     assert best["weight"].min() == pytest.approx(1.0, abs=1e-3)
     (backups,) = parts["backups"]["backups"]
     assert backups == ""
+
+
+def test_phenomena_stand_in_their_order_and_families_behind_them(tmp_path):
+    names = ["long_range-recall-16-fixed_source", "long_range", "coreference", "agreement"]
+    for name in names:
+        failing_run().save(tmp_path / name)
+    assert list(_runs_in(tmp_path)) == ["agreement", "coreference", "long_range", names[0]]

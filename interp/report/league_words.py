@@ -31,20 +31,29 @@ def headlines(captured: pd.DataFrame, league: pd.DataFrame, task: str) -> list[s
     """
     if not len(captured):
         return []
-    tier = [name for name in TIERS if name in set(captured["tier"])][-1]
-    here = league[(league["tier"] == tier) & league["area"].notna()]
-    best = [
-        rows.loc[rows["area"].idxmax(), "measure"]
+    tier = closest_tier(captured)
+    named = dict.fromkeys(["raw", *best_of_leagues(captured, league).values()])
+    return [*(share_of(captured, name, tier, task) for name in named), at_random(captured, tier)]
+
+
+def closest_tier(captured: pd.DataFrame) -> str:
+    """The tier closest to what attention claims, of those at which heads were held out."""
+    return [name for name in TIERS if name in set(captured["tier"])][-1]
+
+
+def best_of_leagues(captured: pd.DataFrame, league: pd.DataFrame) -> dict[str, str]:
+    """The measure of each league that captures the most at that tier, by the league's name."""
+    here = league[(league["tier"] == closest_tier(captured)) & league["area"].notna()]
+    return {
+        name: str(rows.loc[rows["area"].idxmax(), "measure"])
         for name in LEAGUES
         if len(rows := here[here["league"] == name])
-    ]
-    named = dict.fromkeys(["raw", *best])
-    return [*(share_of(captured, name, tier, task) for name in named), at_random(captured, tier)]
+    }
 
 
 def share_of(captured: pd.DataFrame, measure: str, tier: str, task: str) -> str:
     """What the ten heads that lead by a measure remove, of what the ten most effective do."""
-    row = _row(captured, measure, tier)
+    row = ten_heads(captured, measure, tier)
     one, k = row["k"] == 1, in_words(int(row["k"]))
     who = "attend most" if measure == "raw" else f"stand highest by {MEASURES[measure]}"
     if one:
@@ -53,7 +62,7 @@ def share_of(captured: pd.DataFrame, measure: str, tier: str, task: str) -> str:
     else:
         subject, reference = f"the {k} heads that {who} remove", f"the {k} most effective remove"
     sentence = (
-        f"On held-out pairs of {task}, {subject} {whole_percent(row['share'])} "
+        f"On held-out pairs of {task.replace('_', ' ')}, {subject} {whole_percent(row['share'])} "
         f"({share_interval(row['share_low'], row['share_high'])}) of what {reference} {TIERS[tier]}"
     )
     return f"{sentence}." if measure == "raw" else f"{sentence}, {_against_raw(row)}."
@@ -61,7 +70,7 @@ def share_of(captured: pd.DataFrame, measure: str, tier: str, task: str) -> str:
 
 def at_random(captured: pd.DataFrame, tier: str) -> str:
     """What random heads of the same layers remove."""
-    row = _row(captured, RANDOM, tier)
+    row = ten_heads(captured, RANDOM, tier)
     return (
         f"Random heads of the same layers remove {whole_percent(row['share'])} (95 % of draws: "
         f"{whole_percent(row['share_low'])} to {whole_percent(row['share_high'])})."
@@ -94,7 +103,7 @@ def reasons(left_out: pd.DataFrame) -> list[str]:
     return sentences
 
 
-def _row(captured: pd.DataFrame, measure: str, tier: str) -> dict[str, Any]:
+def ten_heads(captured: pd.DataFrame, measure: str, tier: str) -> dict[str, Any]:
     """The row of ten heads, or the nearest number below that has a share; else the least."""
     rows = captured[(captured["measure"] == measure) & (captured["tier"] == tier)]
     up_to = rows[rows["k"] <= _K]

@@ -29,6 +29,7 @@ from interp.report.dictionary import dictionary
 from interp.report.html import rendered
 from interp.report.in_short import in_short
 from interp.report.methods import SCOPE_OF_CLAIMS, methods
+from interp.report.overview import overview
 from interp.report.spelling import listed
 from interp.report.tidy import (
     finest_tier,
@@ -137,6 +138,7 @@ def write_index(runs: dict[str, Run], folder: Path) -> None:
     page = rendered(
         "index.html.j2",
         model=model,
+        overview=overview(runs),
         entries=entries,
         by_distance=by_distance,
         scope_of_claims=SCOPE_OF_CLAIMS,

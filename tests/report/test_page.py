@@ -187,6 +187,8 @@ def test_scores_stand_beside_what_they_must_beat(tmp_path):
     write_report(example_run(12, 6), tmp_path)
     text = Page(tmp_path / "report.html").text
     assert "What a score must beat" in text
+    assert "under even attention to all visible words; for CAS, " in text
+    assert "each cluster of items; how often the source stands" in text
     assert "raw attention L1H0 0.71 0.05 – 0.20 0.50 0.22 0.25" in text
     assert "L1H0 0.60 0.11 0.15 0.00 – 0.01 0.02" in text
 
