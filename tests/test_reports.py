@@ -128,6 +128,36 @@ def test_each_statement_on_more_pairs_is_that_of_the_tables():
     assert re.findall(r"\d+", told) == []
 
 
+def of_encoder():
+    """Of each task of MiniLM, one statement."""
+    for task in TASKS:
+        run = Run.load(REPORTS / "minilm-l6-standard" / task)
+        passes = run.tables["behaviour"]["passes"]
+        if not passes.any():
+            yield f"{task}: 0 of {len(passes)} templates pass the gate."
+            continue
+        share, low, high = map(percent, run.settings["all_heads"])
+        verdicts, league = run.tables["verdicts"], run.tables["league"]
+        ranks = league[league["measure"] == "raw"].set_index("tier")["spearman"]
+        attend = len(attending(verdicts))
+        yield (
+            f"{task}: of a gap of {run.settings['gap']:.2f}, all heads together move {share} "
+            f"({low} to {high}). {len(mattering(verdicts))} heads matter, and {attend} "
+            f"{'attends' if attend == 1 else 'attend'}; raw attention ranks the effects with "
+            f"{ranks['everywhere']:.2f} everywhere and {ranks['edge']:.2f} over the edge."
+        )
+
+
+def test_each_statement_on_the_encoder_is_that_of_the_tables():
+    text = (REPORTS / "README.md").read_text()
+    found = re.search(r"<!-- encoder -->(.*)<!-- end of encoder -->", text, re.DOTALL)
+    told = " ".join(found[1].split())
+    for sentence in of_encoder():
+        assert sentence in told, sentence
+        told = told.replace(sentence, "")
+    assert re.findall(r"\d+", told) == []
+
+
 def test_what_was_consistent_on_one_half_held_on_the_other():
     for task in TASKS:
         verdicts = Run.load(REPORTS / "smollm2-135m-standard" / task).tables["verdicts"]
@@ -136,7 +166,7 @@ def test_what_was_consistent_on_one_half_held_on_the_other():
 
 
 def test_committed_pages_are_small_and_per_item_tables_are_left_out():
-    for page in REPORTS.glob("smollm2-135m*/**/report.html"):
+    for page in REPORTS.glob("**/report.html"):
         assert page.stat().st_size < 2_000_000
     assert "*.parquet" in (REPORTS.parent / ".gitignore").read_text()
 
