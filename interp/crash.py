@@ -8,14 +8,12 @@ import signal
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import psutil
-import torch
 
 from interp.items import Item
 from interp.models import Model, load
@@ -25,6 +23,7 @@ from interp.progress import Progress, say, silent
 from interp.run import Settings, measure_into
 from interp.shards import COST_A_SHARD, shards_in
 from interp.tasks import build as build_items
+from interp.threads import one_thread
 
 _OF_ONE_GO = ("seconds", "shards")
 """What `run.json` says of how it was made, and not of what was found."""
@@ -87,7 +86,7 @@ def crash(
             )
         )
 
-    with _one_thread(), progress("kills", n_kills) as advance:
+    with one_thread(), progress("kills", n_kills) as advance:
         model.bridge  # noqa: B018  made once, and in every fork from then on
         undisturbed = folder / "undisturbed"
         longest = _seconds_to_end(begin(undisturbed))
@@ -179,14 +178,3 @@ def _content(path: Path) -> Any:
         return path.read_bytes()
     settings = json.loads(path.read_text())
     return {name: value for name, value in settings.items() if name not in _OF_ONE_GO}
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """A process with a pool of threads cannot be forked and go on computing in them."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -116,6 +116,14 @@ def of_standard():
             f"{percent(share['cas'])} of what the ten most effective remove over the edge, ten by "
             f"raw attention {percent(share['raw'])}."
         )
+    far = Run.load(REPORTS / "smollm2-135m-standard" / "long_range-repeat-512-fixed_source")
+    verdicts = far.tables["verdicts"]
+    yield (
+        f"long_range-repeat-512-fixed_source, on {far.settings['n_pairs']} pairs: of the "
+        f"{len(attending(verdicts))} heads that attend, {count(far, Verdict.CONSISTENT)} are "
+        f"attention-consistent and {count(far, Verdict.IDLE)} idle; of the "
+        f"{len(mattering(verdicts))} that matter, attention misses {count(far, Verdict.SILENT)}."
+    )
 
 
 def test_each_statement_on_more_pairs_is_that_of_the_tables():

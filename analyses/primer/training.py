@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from interp.attention import Hook, untouched
 from interp.multihead import MultiHeadAttention
+from interp.threads import one_thread
 
 Made = TypeVar("Made", bound=nn.Module)
 
@@ -56,14 +57,15 @@ def fit(
         optimiser, n_steps, eta_min=learning_rate / 10
     )
     losses = []
-    for step in range(n_steps):
-        loss = loss_at(step)
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-        losses.append(loss.item())
+    with one_thread():
+        for step in range(n_steps):
+            loss = loss_at(step)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+            losses.append(loss.item())
     return losses
 
 

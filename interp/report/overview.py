@@ -18,6 +18,7 @@ _VERDICTS = [each for each in Verdict if each not in (Verdict.NEITHER, Verdict.C
 def overview(runs: Mapping[str, Run]) -> Table:
     """A column a run. Rows that no run has anything for are left out."""
     lines: dict[str, Callable[[Run], str]] = {
+        "pairs": lambda run: f"{run.settings['n_pairs']:,}",
         "templates that pass the gate": _passing,
         "gap between prompt and counterfactual": _gap,
         "heads that attend to the source": lambda run: _count(run, attending),
@@ -30,7 +31,7 @@ def overview(runs: Mapping[str, Run]) -> Table:
     }
     rows = [[name, *(say(run) for run in runs.values())] for name, say in lines.items()]
     return Table(
-        columns=["", *(name.replace("_", " ") for name in runs)],
+        columns=["", *runs],
         rows=[row for row in rows if set(row[1:]) != {_NOTHING}],
     )
 

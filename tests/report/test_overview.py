@@ -8,7 +8,7 @@ from interp.store import Run
 from .by_hand import FOUR, LEAGUE
 from .example import example_run, failing_run, without_source
 
-SETTINGS = {"gap": 2.5, "metric": "logit_difference"}
+SETTINGS = {"n_pairs": 1024, "gap": 2.5, "metric": "logit_difference"}
 BEHAVIOUR = pd.DataFrame({"passes": [True, True, False]})
 
 
@@ -24,8 +24,9 @@ def test_heads_are_counted_and_measures_set_beside_each_other():
         },
     )  # fmt: skip
     table = overview({"long_range": run})
-    assert table.columns == ["", "long range"]
+    assert table.columns == ["", "long_range"]
     assert dict(table.rows) == {
+        "pairs": "1,024",
         "templates that pass the gate": "2 of 3",
         "gap between prompt and counterfactual": "2.50 logits",
         "heads that attend to the source": "2",
