@@ -41,6 +41,7 @@ def small_run(name: str) -> tuple[Model, list[Item], int]:
         items = build_items("agreement", model.tokenizer, n_pairs=32, seed=0)
         few = [item for item in items if item.template_id == items[0].template_id]
         return model, few, COST_A_SHARD // 20
+    name = name.removeprefix(PLANTED)
     return load(f"{PLANTED}{name}"), list(build(name).items), 10**5
 
 

@@ -9,7 +9,8 @@ from interp.crash import crash, small_run
 
 def test_killed_runs_end_as_the_undisturbed_one_and_make_nothing_twice(tmp_path):
     """`interp validate --crash`, in short."""
-    model, items, cost = small_run("agreement")
+    model, items, cost = small_run("planted/agreement")
+    assert items == small_run("agreement")[1]
     table = crash(model, items, folder=tmp_path, n_kills=3, seed=1, memory=10**9, cost_a_shard=cost)
     assert table["kills"].sum() == 3
     assert table["differing"].tolist() == [""] * len(table)
