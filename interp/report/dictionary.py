@@ -19,6 +19,7 @@ _ENDS = {
     "_p": "p-value, adjusted over all heads: ",
 }
 _TYPES = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
+_COUNTED = ("heads", "pairs", "clusters", "tokens", "items", "1 or 0")
 
 
 def dictionary(run: Run) -> bytes:
@@ -59,9 +60,18 @@ def described(table: str, column: str) -> tuple[str, str] | None:
 
 def _field(table: str, column: str, values: "pd.Series[Any]") -> dict[str, str]:
     meaning, unit = described(table, column) or ("", "")
-    kind = _TYPES.get(values.dtype.kind, "string")
-    field = {"name": column, "type": kind, "description": meaning}
+    field = {"name": column, "type": _kind(values, unit), "description": meaning}
     return field | ({"unit": unit} if unit else {})
+
+
+def _kind(values: "pd.Series[Any]", unit: str) -> str:
+    """What a column holds, whatever its values happen to look like in this run's file."""
+    if unit == "true or false":
+        return "boolean"
+    if unit and unit not in _COUNTED:
+        return "number"
+    is_empty = bool(values.isna().all())
+    return "string" if not unit and is_empty else _TYPES.get(values.dtype.kind, "string")
 
 
 @cache

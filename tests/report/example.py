@@ -42,9 +42,13 @@ def example_run(n_layers: int, n_heads: int) -> Run:
 def examples(
     verdicts: pd.DataFrame, tokens: Sequence[str] = TOKENS, *, left_out: int = 0
 ) -> dict[str, pd.DataFrame]:
-    """Two items: the first token is the sink, the third the source, the last the query."""
+    """Two items: the first token is the sink, the third the source, the last the query.
+
+    What is left out stood before the query.
+    """
     random = np.random.default_rng(2)
-    item_ids, places = ["agreement.0000.a", "agreement.0000.b"], list(range(len(tokens)))
+    item_ids = ["agreement.0000.a", "agreement.0000.b"]
+    places = [*range(len(tokens) - 1), len(tokens) - 1 + left_out]
     items = pd.DataFrame(
         {
             "item_id": item_ids,
@@ -65,7 +69,7 @@ def examples(
             "token": pd.Series(list(tokens) * 2, dtype=object),
             "is_source": [place == 2 for place in places] * 2,
             "is_distractor": [place == len(tokens) - 2 for place in places] * 2,
-            "is_query": [place == len(tokens) - 1 for place in places] * 2,
+            "is_query": [place == places[-1] for place in places] * 2,
             "is_special": [place == 0 for place in places] * 2,
         }
     )

@@ -48,3 +48,10 @@ def test_the_dictionary_has_every_table_of_a_run():
     assert all(
         field["description"] for table in tables.values() for field in table["schema"]["fields"]
     )
+
+
+def test_a_column_is_of_one_type_whatever_its_values_look_like():
+    run = example_run(6, 12)
+    behaviour = run.tables["behaviour"].assign(share_flipped=1, reason=float("nan"))
+    changed = Run(settings=run.settings, tables=run.tables | {"behaviour": behaviour})
+    assert dictionary(changed) == dictionary(run)

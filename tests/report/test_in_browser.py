@@ -277,7 +277,10 @@ def test_long_prompts_say_what_is_left_out(browser, tmp_path, run):
     visit = view(browser, long, tmp_path)
     assert visit.texts(".explorer .attention tbody bdi")[-1] == "93 other tokens"
     assert f"Of prompts of more than {len(TOKENS)} tokens" in embedded(long)
-    assert "93 other tokens" not in visit.text(".explorer .prompt")
+    prompt = visit.text(".explorer .prompt")
+    assert "93 other tokens" not in prompt
+    assert prompt.count(" … ") == 1
+    assert TOKENS[-1] in prompt.split(" … ")[1]
     visit.context.close()
 
 

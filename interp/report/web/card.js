@@ -65,6 +65,15 @@ function tokenElement(token) {
   return make("bdi", { class: token.roles.join(" ") }, token.text);
 }
 
+// Tokens in a row, with a mark where some are left out between two of them.
+function inPlace(tokens) {
+  return tokens.flatMap((token, i) =>
+    i > 0 && token.at > tokens[i - 1].at + 1
+      ? [" … ", tokenElement(token)]
+      : [tokenElement(token)],
+  );
+}
+
 function itemCard(view) {
   const { data, head } = view;
   const item = data.items[view.item];
@@ -73,7 +82,7 @@ function itemCard(view) {
     make(
       "p",
       { class: "prompt" },
-      ...item.tokens.filter((token) => token.at !== null).map(tokenElement),
+      ...inPlace(item.tokens.filter((token) => token.at !== null)),
       " → ",
       make("bdi", {}, item.answer),
       ", not ",
