@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import psutil
 
+from interp.asked import as_read, metric_of
 from interp.items import Item
 from interp.models import Model, load
 from interp.models.names import BUNDLED, PLANTED
@@ -39,8 +40,9 @@ def small_run(name: str) -> tuple[Model, list[Item], int]:
     if name in BUNDLED:
         model = load(name)
         items = build_items("agreement", model.tokenizer, n_pairs=32, seed=0)
-        few = [item for item in items if item.template_id == items[0].template_id]
-        return model, few, COST_A_SHARD // 20
+        first = min(item.template_id for item in items)
+        few = [item for item in items if item.template_id == first]
+        return model, as_read(model, few), COST_A_SHARD // 20
     name = name.removeprefix(PLANTED)
     return load(f"{PLANTED}{name}"), list(build(name).items), 10**5
 
@@ -72,12 +74,14 @@ def crash(
         memory, cost_a_shard: as in `measure_into`.
 
     Raises:
-        ValueError: this system cannot fork.
+        ValueError: this system cannot fork, or the model does not show the behaviour on the items,
+            so that nothing is measured.
         RuntimeError: a run that nobody killed did not end well.
     """
     if not hasattr(os, "fork"):
         raise ValueError("runs are killed in forks of this process, and this system has none.")
-    draw, settings = random.Random(seed), Settings(task=items[0].task)
+    draw = random.Random(seed)
+    settings = Settings(task=items[0].task, metric=metric_of(model))
     rows: list[dict[str, Any]] = []
 
     def begin(place: Path) -> int:
@@ -91,6 +95,8 @@ def crash(
         model.bridge  # noqa: B018  made once, and in every fork from then on
         undisturbed = folder / "undisturbed"
         longest = _seconds_to_end(begin(undisturbed))
+        if "shards" not in json.loads((undisturbed / "run.json").read_text()):
+            raise ValueError("the model does not show the behaviour on these items; name others.")
         left = n_kills
         while left or not rows:
             place = folder / f"killed-{len(rows)}"

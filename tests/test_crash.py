@@ -1,6 +1,7 @@
 """A run that is killed over and over, and gone on with, leaves what an undisturbed one leaves."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -29,6 +30,15 @@ def test_a_table_that_differs_is_told(tmp_path):
         (tmp_path / place / "run.json").write_text(json.dumps({"seconds": place, "gap": 1}))
         (tmp_path / place / "verdicts.csv").write_text(f"layer\n{len(place)}\n")
     assert module._differing(tmp_path / "one", tmp_path / "other") == ["verdicts.csv"]
+
+
+def test_a_run_that_measures_nothing_is_refused(tmp_path):
+    model, items, cost = small_run("agreement")
+    turned = [
+        replace(item, answer_text=item.foil_text, foil_text=item.answer_text) for item in items
+    ]
+    with pytest.raises(ValueError, match="does not show the behaviour"):
+        crash(model, turned, folder=tmp_path, n_kills=1, seed=0, memory=10**9, cost_a_shard=cost)
 
 
 def test_a_small_run_of_an_unknown_model_is_refused_by_name():
