@@ -7,11 +7,8 @@ can do with the pointer selects; one that can do with the mean does not even cho
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
@@ -26,24 +23,19 @@ from analyses.primer.claim import (
     minilm,
     smollm2,
 )
+from analyses.primer.pointers import CHANGED, MATTERS, Kind, exchanged, exchanged_on_prose
 from analyses.primer.rule import Ask, Estimate, Rule
 from analyses.primer.texts import next_token_losses, passages
-from interp.effects import LOGIT_DIFFERENCE, sweep
-from interp.effects.given import Given
-from interp.encode import Batch
-from interp.evidence.removal import clusters_of
 from interp.heads import Head
-from interp.hooks.edges import is_allowed
 from interp.measures.battery import read_patterns
 from interp.measures.spread import n_effective
 from interp.models import Model
-from interp.models.plain import Attend, Call, attend
+from interp.models.plain import Attend, attend
 from interp.report import plots
 from interp.report.canvas import COLOURS
 from interp.report.page import Plate
 from interp.report.spelling import number
-from interp.stats import ratio_interval
-from interp.tasks import NAMES, build
+from interp.tasks import NAMES
 
 RULE = Rule(
     (
@@ -72,19 +64,6 @@ RULE = Rule(
         ),
     )
 )
-MATTERS = 0.02
-"""Of the gap, and on prose in nats: an exchange costs from here on, and costs nothing that is shown
-to cost less."""
-
-
-class Kind(StrEnum):
-    """What a head is in effect, where it matters at all."""
-
-    POINTER = "pointer: the largest weight alone will do"
-    MEAN = "mean: an even row will do"
-    BLEND = "blend: neither will do"
-    UNDECIDED = "undecided"
-    EITHER = "either will do"
 
 
 @dataclass(frozen=True)
@@ -111,10 +90,15 @@ def measure(setting: Setting) -> Finding:
         together = all_at_once(smollm2(), minilm(), size)
         advance(1)
     with setting.progress("claim 2: blending, on prose", 1) as advance:
-        prose = exchanged_on_prose(smollm2(), size)
+        prose = exchanged_on_prose(
+            smollm2(),
+            n_texts=size.n_texts,
+            n_tokens=size.n_tokens,
+            each_head=size.each_head_on_prose,
+        )
         advance(1)
     effects = pd.concat(
-        [exchanged(smollm2(), task, size, setting) for task in NAMES], ignore_index=True
+        [exchanged(smollm2(), task, size.n_pairs, setting) for task in NAMES], ignore_index=True
     )
     matter = that_matter(effects)
     per_text = heads.groupby(["model", "label"])["alone"].median()
@@ -212,29 +196,6 @@ def all_at_once(decoder: Model, encoder: Model, size: Size) -> pd.DataFrame:
     return pd.concat(tables).rename_axis("text").reset_index()
 
 
-def pointer(call: Call) -> Tensor:
-    """Attention in which each row gives all to its largest weight."""
-
-    def hook(name: str, tensor: Tensor) -> Tensor:
-        if name != "pattern":
-            return tensor
-        return torch.zeros_like(tensor).scatter(-1, tensor.argmax(-1, keepdim=True), 1.0)
-
-    return attend(replace(call, options={**call.options, "hook": hook}))
-
-
-def even(call: Call) -> Tensor:
-    """Attention in which each row gives the same to all that it may see."""
-
-    def hook(name: str, tensor: Tensor) -> Tensor:
-        return tensor.masked_fill(is_allowed(tensor), 0.0) if name == "scores" else tensor
-
-    return attend(replace(call, options={**call.options, "hook": hook}))
-
-
-CHANGED: dict[str, Attend] = {"pointer": pointer, "mean": even}
-
-
 def that_matter(effects: pd.DataFrame) -> pd.DataFrame:
     """The heads that matter at the query in the committed run.
 
@@ -249,130 +210,10 @@ def that_matter(effects: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def exchanged(model: Model, task: str, size: Size, setting: Setting) -> pd.DataFrame:
-    """What a task loses when a head's row at the query is a pointer or a mean, head by head.
-
-    One row a head: `task, layer, head, label`; as shares of the gap `pointer` and `mean`, each with
-    its 95 % interval `…_low`, `…_high`; and the `kind` that follows. The pairs are not those of the
-    committed run, whose seed is another.
-    """
-    items = build(task, model.tokenizer, n_pairs=size.n_pairs, seed=setting.seed + 1)
-    batches = model.encode(items)
-    order = [item for batch in batches for item in batch.items]
-    place = {item.item_id: number for number, item in enumerate(order)}
-    clusters, gap = clusters_of(order), np.zeros(len(order))
-    columns: dict[str, object] = {}
-    for name in CHANGED:
-        effect = np.zeros((len(order), len(model.heads)))
-        for batch in batches:
-            found = sweep(
-                model,
-                [batch],
-                scopes=["query"],
-                baseline=_given(model, batch, name),
-                metric=LOGIT_DIFFERENCE,
-                progress=setting.progress,
-            )
-            items_first = found.sort_values(["layer", "head"], kind="stable")
-            at = items_first["item_id"].iloc[: len(batch)].map(place).to_numpy()
-            change = (items_first["intact"] - items_first["edited"]).to_numpy()
-            effect[at] = change.reshape(len(model.heads), len(batch)).T
-            gap[at] = (items_first["intact"] - items_first["corrupt"]).to_numpy()[: len(batch)]
-        share = ratio_interval(effect, gap, clusters)
-        columns |= {name: share.estimate, f"{name}_low": share.low, f"{name}_high": share.high}
-    result = pd.DataFrame(
-        {
-            "task": task,
-            "layer": [head.layer for head in model.heads],
-            "head": [head.head for head in model.heads],
-            "label": [head.label for head in model.heads],
-            **columns,
-        }
-    )
-    return result.assign(kind=[kind(row) for row in result.to_dict("records")])
-
-
-def exchanged_on_prose(model: Model, size: Size) -> pd.DataFrame:
-    """What the loss on prose rises by when all rows of a head, or of a layer's, are exchanged.
-
-    The columns of `exchanged` but for the task, in nats; `head` is −1 where it is the whole layer.
-    """
-    ids = passages(model, n_texts=size.n_texts, n_tokens=size.n_tokens)
-    intact = next_token_losses(model, ids)
-    rows: list[dict[str, Any]] = []
-    for layer, head in [(layer, None) for layer in range(model.n_layers)] + [
-        (head.layer, head.head) for head in model.heads if size.each_head_on_prose
-    ]:
-        row: dict[str, Any] = {"layer": layer, "head": -1 if head is None else head}
-        row["label"] = f"L{layer}" if head is None else Head(layer, head).label
-        for name, changed in CHANGED.items():
-            losses = next_token_losses(model, ids, in_some(changed, layer, head))
-            cost = Estimate.mean(losses - intact)
-            row |= {name: cost.value, f"{name}_low": cost.low, f"{name}_high": cost.high}
-        rows.append(row | {"kind": kind(row)})
-    return pd.DataFrame(rows)
-
-
-def in_some(changed: Attend, layer: int, head: int | None) -> Attend:
-    """Attention that is changed in one layer alone, in one of its heads or in all."""
-
-    def attending(call: Call) -> Tensor:
-        if call.layer != layer:
-            return attend(call)
-        if head is None:
-            return changed(call)
-        z = attend(call).clone()
-        z[:, head] = changed(call)[:, head]
-        return z
-
-    return attending
-
-
-def kind(row: dict[str, float]) -> Kind:
-    """What a head is in effect, from what the two exchanges cost.
-
-    A cost counts when its interval lies beyond `MATTERS` on either side of 0, and is none when it
-    lies within; between the two the head is undecided.
-    """
-    costs = {name: _cost(row[f"{name}_low"], row[f"{name}_high"]) for name in CHANGED}
-    match costs["pointer"], costs["mean"]:
-        case False, False:
-            return Kind.EITHER
-        case True, True:
-            return Kind.BLEND
-        case False, True:
-            return Kind.POINTER
-        case True, False:
-            return Kind.MEAN
-        case _:
-            return Kind.UNDECIDED
-
-
 def share_of(kinds: "pd.Series[str]", wanted: Kind) -> Estimate:
     """The share of a kind among those that are decided, with its interval."""
     decided = kinds[kinds != Kind.UNDECIDED]
     return Estimate.proportion(int((decided == wanted).sum()), len(decided))
-
-
-def _cost(low: float, high: float) -> bool | None:
-    if low > MATTERS or high < -MATTERS:
-        return True
-    return False if low >= -MATTERS and high <= MATTERS else None
-
-
-def _given(model: Model, batch: Batch, name: str) -> Given:
-    """Each head's output at the query with its row there exchanged, what stands below intact."""
-    rows = torch.arange(len(batch))
-    z: dict[int, Float[Tensor, "item 1 head d_head"]] = {}
-
-    def keep(call: Call) -> Tensor:
-        z[call.layer] = CHANGED[name](call)[rows, :, batch.query][:, None]
-        return attend(call)
-
-    with torch.inference_mode(), model.plain.attending(keep):
-        model.plain.states(batch.ids)
-    row_of = {item.item_id: row for row, item in enumerate(batch.items)}
-    return Given(name=name, row_of=row_of, z=z)
 
 
 def _mean_states(

@@ -7,19 +7,19 @@ path from a source to its answer is one step long, whatever stands between.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from random import Random
 
 import numpy as np
 import pandas as pd
 
 from analyses.primer.claim import Claim, Finding, Setting, Tables, smollm2
+from analyses.primer.pronouns import it_items
 from analyses.primer.recurrence import SERIES, recall_table
 from analyses.primer.rule import Ask, Estimate, Rule
 from analyses.primer.together import RANDOM, over_random, removal_table, share, with_random
 from interp.behaviour import answer_table
 from interp.effects.scopes import Scope
 from interp.heads import Head
-from interp.items import Corruption, Item
+from interp.items import Item
 from interp.measures.retrieval import needles, retrieval
 from interp.models import Model
 from interp.report import plots
@@ -27,10 +27,7 @@ from interp.report.page import Plate
 from interp.report.spelling import listed, number, scientific, whole_percent
 from interp.stats import ratio_interval
 from interp.tasks import build
-from interp.tasks.distance import FarPair, FarWording, Mode, Side, at_distance
-from interp.tasks.filler import filler_of
-from interp.tasks.parsed import noun_classes
-from interp.tokens import text_ids
+from interp.tasks.distance import Mode
 
 RULE = Rule(
     (
@@ -159,64 +156,6 @@ def measure(setting: Setting) -> Finding:
             "retrieval_heads": _shares(removed),
         },
     )
-
-
-def it_items(model: Model, distance: int, *, n_pairs: int, seed: int) -> list[Item]:
-    """A thing and several of another, filler, and "it" or "they": which of the two is meant?
-
-    The nouns are single tokens in either number; which stands first is balanced.
-    """
-    usable = [
-        noun
-        for name in ("furniture", "music", "vehicles", "clothes", "tools")
-        for noun in noun_classes()[name]
-        if all(len(text_ids(f" {word}", model.tokenizer)) == 1 for word in (noun, f"{noun}s"))
-    ]
-    rng = Random(f"{seed}.it")
-    filler = filler_of("weather", model.tokenizer)
-    items: list[Item] = []
-    for number_of_pair in range(n_pairs):
-        one, many = rng.sample(usable, 2)
-        words = {"one": one, "many": f"{many}s"}
-        one_first = number_of_pair % 2 == 0
-        things = ("a {one}", "two {many}") if one_first else ("two {many}", "a {one}")
-        wording = FarWording(
-            id="one first" if one_first else "many first",
-            head=f"In the hall we found {things[0]} and {things[1]}.",
-            tail=_TAILS[number_of_pair // 2 % len(_TAILS)],
-        )
-        sides = [
-            Side(
-                words={**words, "flip": flip},
-                source=slot,
-                distractors=(other,),
-                answer=words[slot],
-                labels={"order": wording.id},
-            )
-            for flip, slot, other in (("It", "one", "many"), ("They", "many", "one"))
-        ]
-        pair = FarPair(
-            pair_id=f"it{number_of_pair}",
-            wording=wording,
-            split="",
-            clusters=(f"pair:{number_of_pair}",),
-            clean=sides[0],
-            corrupt=sides[1],
-            nearest="many" if one_first else "one",
-            stream=f"{seed}.it.{number_of_pair}",
-        )
-        items += at_distance(
-            pair,
-            distance,
-            Mode.FIXED_SOURCE,
-            filler,
-            corruption=Corruption.ROLE_FLIP,
-            front=f"{seed}.front",
-        )
-    return items
-
-
-_TAILS = (" {flip} (that is, the", " {flip}, I mean the")
 
 
 def contrast_table(model: Model, kinds: dict[str, dict[int, list[Item]]]) -> pd.DataFrame:

@@ -15,20 +15,19 @@ places?), and to the model itself: if all heads of a layer looked where they loo
 would be lost?
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from jaxtyping import Float
+from torch import Tensor
 
 from analyses.primer.claim import Claim, Finding, Setting, Tables, minilm, smollm2
 from analyses.primer.rule import Ask, Estimate, Rule
 from analyses.primer.texts import next_token_losses, passages
-from analyses.primer.training import OneLayer, fit, n_parameters, seeded
+from analyses.primer.two_questions import ONE, TWO, training
 from interp.measures.divergence import head_distances
 from interp.models import Model
 from interp.models.head_maps import head_maps
@@ -115,7 +114,7 @@ def measure(setting: Setting) -> Finding:
         advance(1)
         shared = mean_patterns(smollm2(), size)
         advance(2)
-        trained = training(size, seed=setting.seed)
+        trained = training(n_seeds=size.n_seeds, n_steps=size.n_steps, seed=setting.seed)
         advance(1)
     layers = shared[shared["layer"] >= 0].pivot(index="text", columns="layer", values="rise")
     rises = np.array([Estimate.mean(layers[layer].to_numpy()).low > 0 for layer in layers])
@@ -255,99 +254,24 @@ def mean_patterns(model: Model, size: Size) -> pd.DataFrame:
 
     One row a text and layer: `text, layer, rise` in nats; layer −1 is all layers at once, and −2
     all layers with patterns exchanged between heads.
+
+    Raises:
+        RuntimeError: an exchange changed no loss at all.
     """
     ids = passages(model, n_texts=size.n_texts, n_tokens=size.n_tokens)
     intact = next_token_losses(model, ids)
     arms: dict[int, Attend] = {-2: exchanging, -1: sharing_mean(None)}
     arms |= {layer: sharing_mean(layer) for layer in range(model.n_layers)}
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "text": range(len(ids)),
-                    "layer": layer,
-                    "rise": next_token_losses(model, ids, arm) - intact,
-                }
+    tables = []
+    for layer, arm in arms.items():
+        rise = next_token_losses(model, ids, arm) - intact
+        if not rise.any():
+            raise RuntimeError(
+                f"patterns of layer {layer} were exchanged and no loss changed; the exchange did "
+                "not reach the model."
             )
-            for layer, arm in arms.items()
-        ],
-        ignore_index=True,
-    )
-
-
-ONE, TWO = "one head of 32", "two heads of 16"
-
-
-class TwoQuestions(nn.Module):
-    """Asked for what stands at two places, in order: two answers from one layer of attention."""
-
-    N_PLACES, N_SYMBOLS, D_MODEL = 8, 8, 48
-
-    def __init__(self, *, n_heads: int) -> None:
-        super().__init__()
-        self.symbol = nn.Embedding(self.N_SYMBOLS, self.D_MODEL)
-        self.place = nn.Embedding(self.N_PLACES, self.D_MODEL)
-        self.first = nn.Embedding(self.N_PLACES, self.D_MODEL)
-        self.second = nn.Embedding(self.N_PLACES, self.D_MODEL)
-        self.layer = OneLayer(
-            d_model=self.D_MODEL,
-            d_head=32 // n_heads,
-            n_heads=n_heads,
-            n_out=2 * self.N_SYMBOLS,
-            is_causal=False,
-        )
-
-    def answers(
-        self, symbols: Int[Tensor, "item place"], asked: Int[Tensor, "item 2"]
-    ) -> Float[Tensor, "item symbol 2"]:
-        """Logits of the symbol at either place."""
-        question = self.first(asked[:, :1]) + self.second(asked[:, 1:])
-        stream = torch.cat([self.symbol(symbols) + self.place.weight, question], dim=1)
-        logits: Tensor = self.layer(stream)[:, -1].unflatten(-1, (self.N_SYMBOLS, 2))
-        return logits
-
-    def drawn(
-        self, n_items: int, generator: torch.Generator
-    ) -> tuple[Int[Tensor, "item place"], Int[Tensor, "item 2"], Int[Tensor, "item 2"]]:
-        """Symbols, two different places, and what stands there."""
-        symbols = torch.randint(self.N_SYMBOLS, (n_items, self.N_PLACES), generator=generator)
-        asked = torch.rand(n_items, self.N_PLACES, generator=generator).argsort(1)[:, :2]
-        return symbols, asked, symbols.gather(1, asked)
-
-
-def training(size: Size, *, seed: int) -> pd.DataFrame:
-    """Small models with one head and with two: `series, seed, accuracy, n_parameters`."""
-    rows = []
-    for number_of_seed in range(size.n_seeds):
-        for name, n_heads in ((ONE, 1), (TWO, 2)):
-            drawn = 1000 * seed + number_of_seed
-            model = seeded(drawn, partial(TwoQuestions, n_heads=n_heads))
-            fit(
-                model,
-                _loss_of(model, torch.Generator().manual_seed(drawn)),
-                n_steps=size.n_steps,
-                learning_rate=1e-2,
-            )
-            symbols, asked, right = model.drawn(2000, torch.Generator().manual_seed(drawn + 500))
-            with torch.no_grad():
-                is_right = model.answers(symbols, asked).argmax(1) == right
-            rows.append(
-                {
-                    "series": name,
-                    "seed": number_of_seed,
-                    "accuracy": is_right.float().mean().item(),
-                    "n_parameters": n_parameters(model),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def _loss_of(model: TwoQuestions, generator: torch.Generator) -> Callable[[int], Tensor]:
-    def loss(step: int) -> Tensor:
-        symbols, asked, right = model.drawn(64, generator)
-        return nn.functional.cross_entropy(model.answers(symbols, asked), right)
-
-    return loss
+        tables.append(pd.DataFrame({"text": range(len(ids)), "layer": layer, "rise": rise}))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _over_chance(overlaps: pd.DataFrame, side: str) -> Estimate:

@@ -5,16 +5,16 @@ better than it can be, and nothing else is amiss until it is used: then there is
 look at. A model that is to understand a sentence loses by a causal mask what stands behind a word.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from jaxtyping import Float
+from torch import Tensor
 
+from analyses.primer.chain import training
 from analyses.primer.claim import Claim, Finding, Setting, Tables, minilm, smollm2
 from analyses.primer.mask_bugs import BUGS, correct_variants, leaks, prefix_seen_whole
 from analyses.primer.rule import Ask, Estimate, Rule
@@ -24,7 +24,6 @@ from analyses.primer.texts import (
     next_token_losses,
     passages,
 )
-from analyses.primer.training import OneLayer, fit, seeded
 from interp.attention import causal_mask
 from interp.models import Model
 from interp.models.plain import Attend, Call, attend
@@ -108,7 +107,7 @@ def measure(setting: Setting) -> Finding:
         advance(1)
         encoder = of_encoder(minilm())
         advance(1)
-        trained = training(size, seed=setting.seed)
+        trained = training(n_seeds=size.n_seeds, n_steps=size.n_steps, seed=setting.seed)
         advance(1)
     last = trained[trained["step"] == trained["step"].max()].set_index(["series", "seed"])
     leaking, honest = last.loc["leaking mask"], last.loc["causal mask"]
@@ -223,106 +222,6 @@ def _state(model: Model, text: str, attending: Attend) -> Float[Tensor, " d_mode
     ids = torch.tensor([model.tokens(text).ids])
     with torch.inference_mode(), model.plain.attending(attending):
         return model.plain.last_block(ids)[0].mean(0)
-
-
-class Chain:
-    """A Markov chain over a few symbols: a source whose entropy is known.
-
-    Attributes:
-        entropy: of the next symbol given the last, in nats: no honest model has a lower loss.
-    """
-
-    N_SYMBOLS, N_POS = 8, 24
-
-    def __init__(self, *, seed: int) -> None:
-        generator = torch.Generator().manual_seed(seed)
-        logits = 1.5 * torch.randn(self.N_SYMBOLS, self.N_SYMBOLS, generator=generator)
-        self._steps = logits.softmax(-1)
-        standing = torch.linalg.matrix_power(self._steps.double(), 200)[0]
-        of_row = torch.special.entr(self._steps.double()).sum(-1)
-        self.entropy = float((standing * of_row).sum())
-        self._standing = standing.float()
-
-    def draw(self, n_items: int, generator: torch.Generator) -> Int[Tensor, "item pos"]:
-        """Sequences that begin as the chain does in the long run."""
-        at = torch.multinomial(self._standing, n_items, replacement=True, generator=generator)
-        symbols = [at]
-        for _ in range(self.N_POS):
-            at = torch.multinomial(self._steps[at], 1, generator=generator)[:, 0]
-            symbols.append(at)
-        return torch.stack(symbols, dim=1)
-
-
-class NextSymbol(nn.Module):
-    """A one-layer language model of a chain, with the right mask or without one."""
-
-    D_MODEL = 32
-
-    def __init__(self, *, is_causal: bool) -> None:
-        super().__init__()
-        self.symbol = nn.Embedding(Chain.N_SYMBOLS, self.D_MODEL)
-        self.place = nn.Embedding(Chain.N_POS, self.D_MODEL)
-        self.layer = OneLayer(
-            d_model=self.D_MODEL, d_head=16, n_heads=2, n_out=Chain.N_SYMBOLS, is_causal=is_causal
-        )
-
-    def forward(self, ids: Int[Tensor, "item pos"]) -> Float[Tensor, "item pos symbol"]:
-        """Logits of the next symbol at each position."""
-        logits: Tensor = self.layer(self.symbol(ids) + self.place.weight[: ids.shape[1]])
-        return logits
-
-    def loss(self, ids: Int[Tensor, "item pos"]) -> Tensor:
-        """Of all positions at once, as in training."""
-        logits = self(ids[:, :-1])
-        return nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
-
-    def loss_in_use(self, ids: Int[Tensor, "item pos"]) -> Tensor:
-        """Of each position with nothing behind it, as when a text is generated."""
-        losses = [
-            nn.functional.cross_entropy(self(ids[:, :end])[:, -1], ids[:, end])
-            for end in range(1, ids.shape[1])
-        ]
-        return torch.stack(losses).mean()
-
-
-def training(size: Size, *, seed: int) -> pd.DataFrame:
-    """Small models with either mask: `series, seed, step, loss, in_use, entropy`, ten times."""
-    rows = []
-    series: tuple[tuple[str, bool], ...] = (("causal mask", True), ("leaking mask", False))
-    for number_of_seed in range(size.n_seeds):
-        drawn = 1000 * seed + number_of_seed
-        chain = Chain(seed=drawn)
-        for name, is_causal in series:
-            model = seeded(drawn, partial(NextSymbol, is_causal=is_causal))
-            generator = torch.Generator().manual_seed(drawn)
-            tested = chain.draw(256, torch.Generator().manual_seed(drawn + 500))
-            step = 0
-            for tenth in range(1, 11):
-                fit(
-                    model,
-                    _loss_of(model, chain, generator),
-                    n_steps=size.n_steps // 10,
-                    learning_rate=1e-2 if tenth < 8 else 2e-3,
-                )
-                step += size.n_steps // 10
-                with torch.no_grad():
-                    rows.append(
-                        {
-                            "series": name,
-                            "seed": number_of_seed,
-                            "step": step,
-                            "loss": model.loss(tested).item(),
-                            "in_use": model.loss_in_use(tested).item(),
-                            "entropy": chain.entropy,
-                        }
-                    )
-    return pd.DataFrame(rows)
-
-
-def _loss_of(
-    model: NextSymbol, chain: Chain, generator: torch.Generator
-) -> Callable[[int], Tensor]:
-    return lambda step: model.loss(chain.draw(64, generator))
 
 
 def _sentences(

@@ -5,20 +5,19 @@ of scores so far apart gives nearly all to the largest, and where a softmax is n
 no slope: its Jacobian is diag(p) − p pᵀ. Dividing by √d_k brings the variance back to 1.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from analyses.primer.claim import Claim, Finding, Setting, Tables, minilm, smollm2
+from analyses.primer.lookup import ARMS, training
 from analyses.primer.rule import Ask, Estimate, Rule
 from analyses.primer.texts import next_token_losses, passages
-from analyses.primer.training import OneLayer, fit, seeded
 from interp.heads import Head
 from interp.measures.spread import entropy
 from interp.models import Model
@@ -101,7 +100,6 @@ SIZES = {
     "quick": Size(5, 400, 6, 64, (64,), 3, 250),
     "standard": Size(10, 1000, 16, 64, (16, 64, 256), 5, 400),
 }
-ARMS = ("with the factor", "without", "without, first queries as much smaller")
 
 
 def measure(setting: Setting) -> Finding:
@@ -115,7 +113,9 @@ def measure(setting: Setting) -> Finding:
         )
         advance(1)
         losses = without_factor(smollm2(), size)
-        trained = training(size, seed=setting.seed)
+        trained = training(
+            widths=size.widths, n_seeds=size.n_seeds, n_steps=size.n_steps, seed=setting.seed
+        )
         advance(2)
     evidence = evidence_of(random, heads, trained)
     return Finding(
@@ -224,77 +224,6 @@ def without_factor(model: Model, size: Size) -> tuple[Estimate, Estimate]:
 
     intact = next_token_losses(model, ids)
     return Estimate.mean(intact), Estimate.mean(next_token_losses(model, ids, unscaled) - intact)
-
-
-class Lookup(nn.Module):
-    """Asked for one of 16 keys, the value that stands beside it: one head, one layer.
-
-    A pair is one vector, the sum of what its key and its value are embedded as.
-    """
-
-    N_SYMBOLS, N_PAIRS, N_VALUES, D_MODEL = 32, 16, 16, 64
-
-    def __init__(self, *, d_head: int, arm: str) -> None:
-        super().__init__()
-        self.key = nn.Embedding(self.N_SYMBOLS, self.D_MODEL)
-        self.value = nn.Embedding(self.N_VALUES + 1, self.D_MODEL)
-        self.layer = OneLayer(
-            d_model=self.D_MODEL, d_head=d_head, n_heads=1, n_out=self.N_VALUES, is_causal=False
-        )
-        # our attention divides by √d_k; queries that are as much longer take that back
-        self._lengthen = 1.0 if arm == ARMS[0] else d_head**0.5
-        if arm == ARMS[2]:
-            with torch.no_grad():
-                self.layer.attention.W_Q.mul_(d_head**-0.5)
-
-    def loss(self, generator: torch.Generator, *, n_items: int) -> Tensor:
-        """The loss on fresh items."""
-        keys = torch.rand(n_items, self.N_SYMBOLS, generator=generator).argsort(1)[
-            :, : self.N_PAIRS
-        ]
-        values = torch.randint(self.N_VALUES, keys.shape, generator=generator)
-        asked = torch.randint(self.N_PAIRS, (n_items, 1), generator=generator)
-        no_value = torch.full((n_items, 1), self.N_VALUES)
-        stream = torch.cat(
-            [
-                self.key(keys) + self.value(values),
-                self.key(keys.gather(1, asked)) + self.value(no_value),
-            ],
-            dim=1,
-        )
-        logits = self.layer(stream, hook=self._hook)[:, -1]
-        answer = values.gather(1, asked)[:, 0]
-        return nn.functional.cross_entropy(logits, answer)
-
-    def _hook(self, name: str, tensor: Tensor) -> Tensor:
-        return tensor * self._lengthen if name == "query" else tensor
-
-
-def training(size: Size, *, seed: int) -> pd.DataFrame:
-    """Models trained in each arm: `series, d_k, seed, step, loss`, means over tenths of the way."""
-    rows = []
-    for width in size.widths:
-        for number_of_seed in range(size.n_seeds):
-            for arm in ARMS:
-                drawn = 1000 * seed + number_of_seed
-                model = seeded(drawn, partial(Lookup, d_head=width, arm=arm))
-                losses = fit(
-                    model,
-                    _loss_of(model, torch.Generator().manual_seed(drawn)),
-                    n_steps=size.n_steps,
-                    learning_rate=3e-3,
-                )
-                for tenth, part in enumerate(np.array_split(losses, 10), start=1):
-                    step = round(tenth * size.n_steps / 10)
-                    rows.append(
-                        {"series": arm, "d_k": width, "seed": number_of_seed, "step": step}
-                        | {"loss": float(np.mean(part))}
-                    )
-    return pd.DataFrame(rows)
-
-
-def _loss_of(model: Lookup, generator: torch.Generator) -> Callable[[int], Tensor]:
-    return lambda step: model.loss(generator, n_items=32)
 
 
 def evidence_of(

@@ -1,5 +1,7 @@
 """Partial rank correlation of each head's values with one quantity, others held still."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float
 from scipy import stats
@@ -20,7 +22,7 @@ def partial_correlation(
 
     All are ranked; what is left of either side after a regression on the controls is correlated.
     The interval is linearised: an item's share in ρ is xy − ρ (x² + y²) / 2, of residuals of unit
-    variance.
+    variance. Of a head that the controls determine there is nothing left, and ρ is not a number.
 
     Raises:
         ValueError: a value is not finite, or the controls leave nothing of one side.
@@ -28,7 +30,16 @@ def partial_correlation(
     left, right = _residuals(values, against, controls)
     rho = (left * right).mean(axis=0)
     shares = left * right - rho * (left**2 + right**2) / 2 + rho
-    return mean_interval(shares, clusters)
+    found = mean_interval(shares, clusters)
+    nothing = np.where(left.any(axis=0), 0.0, np.nan)
+    return replace(
+        found,
+        estimate=found.estimate + nothing,
+        low=found.low + nothing,
+        high=found.high + nothing,
+        se=found.se + nothing,
+        p_value=found.p_value + nothing,
+    )
 
 
 def partial_correlation_test(
@@ -61,7 +72,7 @@ def _residuals(
         raise ValueError(
             "the controls leave nothing of what is correlated, which they determine; leave one out."
         )
-    # a head that is determined by the controls has nothing left to correlate
+    # what is left of a head that the controls determine: 0, which correlates with nothing
     unit = np.divide(left, spread, out=np.zeros_like(left), where=spread > 1e-6)
     return unit[:, :-1], unit[:, -1:]
 

@@ -5,21 +5,18 @@ import pandas as pd
 import pytest
 import torch
 
-from analyses.primer.blending import Kind, even, in_some, kind, pointer, share_of
+from analyses.primer.blending import share_of
 from analyses.primer.division import jaccard, word_lists
 from analyses.primer.independence import (
-    ONE,
-    TWO,
-    Size,
-    TwoQuestions,
     exchanging,
     overlap,
     sharing_mean,
-    training,
 )
+from analyses.primer.pointers import Kind, even, in_some, kind, pointer
 from analyses.primer.recurrence import SERIES, drawn, recall_table
 from analyses.primer.together import over_random, share, with_random
 from analyses.primer.training import n_parameters
+from analyses.primer.two_questions import ONE, TWO, TwoQuestions, training
 from interp.heads import Head
 from interp.models.plain import Call, attend
 
@@ -106,9 +103,9 @@ def test_overlap_is_1_for_a_space_0_for_its_complement_and_as_expected_for_rando
 def test_two_heads_have_as_many_parameters_as_one_twice_as_wide():
     one, two = (n_parameters(TwoQuestions(n_heads=n_heads)) for n_heads in (1, 2))
     assert one == two
-    table = training(Size(0, 0, 0, n_seeds=1, n_steps=5), seed=0)
+    table = training(n_seeds=1, n_steps=5, seed=0)
     assert set(table["series"]) == {ONE, TWO}
-    assert table.equals(training(Size(0, 0, 0, n_seeds=1, n_steps=5), seed=0))
+    assert table.equals(training(n_seeds=1, n_steps=5, seed=0))
 
 
 def test_the_recurrent_model_is_of_equal_size_and_a_seed_trains_the_same():

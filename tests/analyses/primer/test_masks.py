@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from analyses.primer.chain import Chain, NextSymbol, training
 from analyses.primer.mask_bugs import (
     BUGS,
     TwoLayers,
@@ -12,7 +13,7 @@ from analyses.primer.mask_bugs import (
     off_by_one,
     prefix_seen_whole,
 )
-from analyses.primer.masks import Chain, NextSymbol, Size, everything, past_alone, training
+from analyses.primer.masks import everything, past_alone
 from interp.models.plain import Call, attend
 
 
@@ -76,7 +77,6 @@ def test_in_use_a_causal_model_is_as_good_as_in_training_and_sees_nothing_more()
 
 
 def test_the_same_seed_trains_the_same_models():
-    size = Size(n_texts=0, n_tokens=0, n_seeds=1, n_steps=20)
-    table = training(size, seed=0)
-    assert table.equals(training(size, seed=0))
-    assert not table.equals(training(size, seed=1))
+    table = training(n_seeds=1, n_steps=20, seed=0)
+    assert table.equals(training(n_seeds=1, n_steps=20, seed=0))
+    assert not table.equals(training(n_seeds=1, n_steps=20, seed=1))

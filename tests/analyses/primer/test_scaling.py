@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from analyses.primer.lookup import ARMS, Lookup, training
 from analyses.primer.scaling import (
-    ARMS,
     WIDTHS,
-    Lookup,
     Size,
     random_vectors,
     slopes,
     softmax_rows,
-    training,
 )
 
 SIZE = Size(n_repeats=3, n_rows=200, n_texts=0, n_tokens=0, widths=(8,), n_seeds=2, n_steps=20)
@@ -58,7 +56,9 @@ def test_the_variance_is_d_k_and_with_the_factor_1(random):
 def test_the_same_seed_gives_the_same_tables(random):
     assert random.equals(random_vectors(SIZE, seed=0))
     assert not random.equals(random_vectors(SIZE, seed=1))
-    assert training(SIZE, seed=0).equals(training(SIZE, seed=0))
+    assert training(widths=(8,), n_seeds=2, n_steps=20, seed=0).equals(
+        training(widths=(8,), n_seeds=2, n_steps=20, seed=0)
+    )
 
 
 def test_smaller_first_queries_make_the_first_forward_the_same():
