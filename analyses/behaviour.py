@@ -5,10 +5,10 @@ Head claims are possible only where the behaviour passes its gate. Run:
 not run again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -74,13 +74,14 @@ class Table:
 
 
 def main() -> None:
-    """Measure what is missing, in order of value, and draw what is there."""
+    """Measure what is missing, nearer families first, and draw what is there."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     model = load(MODEL)
-    for prefix, group in product(PREFIXES, groups()):
-        measure(model.with_prefix(prefix), prefix, group)
+    for group in groups():
+        items_of = item_sets(group, model.tokenizer)
+        for prefix in PREFIXES:
+            measure(model.with_prefix(prefix), items_of)
         draw()
-    draw()
 
 
 def groups() -> Iterator[Group]:
@@ -102,27 +103,36 @@ def groups() -> Iterator[Group]:
             yield [far_name(kind, distance, Mode.FIXED_QUERY) for kind in KINDS]
 
 
-def measure(model: Model, prefix: str, group: Group) -> None:
-    """Run the families of a group whose rows are missing, and write them."""
-    items: dict[str, list[Item]] = {}
-    for family in group:
-        built = build(family, model.tokenizer, n_pairs=_n_pairs(family), seed=SEED)
-        if not _table("behaviour").has(prefix, family, _hash(built)):
-            items[family] = built
-    if not items:
+def item_sets(group: Group, tokenizer: Any) -> dict[str, list[Item]]:
+    """The items of each family of a group, the same under every prefix."""
+    return {
+        family: build(family, tokenizer, n_pairs=_n_pairs(family), seed=SEED) for family in group
+    }
+
+
+def measure(model: Model, items_of: Mapping[str, list[Item]]) -> None:
+    """Run the families whose rows are missing under the model's prefix, and write them."""
+    prefix = model.prefix.policy
+    there = _table("behaviour")
+    missing = {
+        family: items
+        for family, items in items_of.items()
+        if not there.has(prefix, family, _hash(items))
+    }
+    if not missing:
         return
-    say(f"{prefix}: {', '.join(items)}")
-    answers = answer_table(model, [item for built in items.values() for item in built])
+    say(f"{prefix}: {', '.join(missing)}")
+    answers = answer_table(model, [item for items in missing.values() for item in items])
     start = 0
-    for family, built in items.items():
-        of_family = answers.iloc[start : start + len(built)]
-        start += len(built)
+    for family, items in missing.items():
+        of_family = answers.iloc[start : start + len(items)]
+        start += len(items)
         what = {"prefix": prefix, "family": family, **_place(family)}
         whole = of_family.assign(template_id=WHOLE)
         by_template = pd.concat([behaviour(whole), behaviour(of_family)], ignore_index=True)
         by_cell = pd.concat([cells(whole), cells(of_family)], ignore_index=True)
         for name, table in (("behaviour", by_template), ("cells", by_cell)):
-            what_items = table.assign(items=_hash(built))
+            what_items = table.assign(items=_hash(items))
             _table(name).add(pd.DataFrame([what] * len(table)).join(what_items))
 
 

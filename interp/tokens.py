@@ -63,7 +63,7 @@ def text_ids(text: str, tokenizer: Any) -> list[int]:
     return list(_cut(text, tokenizer)[0])
 
 
-@lru_cache(maxsize=64)  # the checks of an item ask for the same few texts again and again
+@lru_cache(maxsize=512)  # the checks of a set of items ask for the same texts again and again
 def _cut(text: str, tokenizer: Any) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
     encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     _refuse_special(encoded["input_ids"], tokenizer)

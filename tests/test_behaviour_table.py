@@ -16,7 +16,8 @@ def few(monkeypatch, tmp_path):
 
 
 def test_rows_are_those_of_each_family_and_are_measured_once(few, smollm2, monkeypatch):
-    analysis.measure(smollm2, "document", few)
+    items_of = analysis.item_sets(few, smollm2.tokenizer)
+    analysis.measure(smollm2, items_of)
     table = pd.read_csv(analysis.FOLDER / "behaviour.csv")
     whole = table[table["template_id"] == "all"].set_index("family")
     assert list(whole.index) == few
@@ -34,11 +35,14 @@ def test_rows_are_those_of_each_family_and_are_measured_once(few, smollm2, monke
 
     monkeypatch.setattr(analysis, "answer_table", fail)
     before = (analysis.FOLDER / "behaviour.csv").read_bytes()
-    analysis.measure(smollm2, "document", few)
+    analysis.measure(smollm2, items_of)
     assert (analysis.FOLDER / "behaviour.csv").read_bytes() == before
     monkeypatch.setattr(analysis, "SEED", 1)
+    others = analysis.item_sets(few[:1], smollm2.tokenizer)
     with pytest.raises(AssertionError, match="measured again"):
-        analysis.measure(smollm2, "document", few[:1])
+        analysis.measure(smollm2, others)
+    with pytest.raises(AssertionError, match="measured again"):
+        analysis.measure(smollm2.with_prefix("none"), items_of)
 
 
 def test_every_family_stands_in_one_group_only():
