@@ -17,7 +17,8 @@ from interp.models import Model, load
 from interp.models.record import record
 from interp.models.undefined import UndefinedError
 from interp.progress import Progress, silent
-from interp.run import Settings, measure, tiers
+from interp.run import measure, tiers
+from interp.settings import Settings
 from interp.suite import items_of, settings_of
 
 N_PLACED = 16

@@ -21,7 +21,8 @@ from interp.models import Model, load
 from interp.models.names import BUNDLED, PLANTED
 from interp.planted import build
 from interp.progress import Progress, say, silent
-from interp.run import Settings, measure_into
+from interp.run import measure_into
+from interp.settings import Settings
 from interp.shards import COST_A_SHARD, shards_in
 from interp.tasks import build as build_items
 from interp.threads import one_thread

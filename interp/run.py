@@ -1,16 +1,14 @@
 """The flow, from items to a page: behaviour, attention, removal, contrast, report."""
 
-import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from interp import steps
 from interp.behaviour import behaviour, cells, item_table, noise_floor
 from interp.contrast import (
     HALVES,
@@ -24,50 +22,26 @@ from interp.contrast import (
     threshold_sweep,
     verdicts,
 )
-from interp.effects.check import check_against_loop
-from interp.effects.device_check import check_against_cpu
 from interp.effects.engine import sweep
-from interp.effects.joint import joint
-from interp.effects.metrics import LOGIT_DIFFERENCE, Metric
-from interp.effects.pieces import ROWS_A_BATCH, limits
+from interp.effects.pieces import limits
 from interp.effects.scopes import Scope
 from interp.encode import Batch
 from interp.evidence import MOST_HEADS, Evidence, direct_where_defined, gathered
-from interp.evidence.removal import clusters_of
 from interp.examples import examples
 from interp.heads import Head
-from interp.items import Item, items_hash
+from interp.items import Item
 from interp.leagues import leagues, leagues_of_patterns
-from interp.measures.battery import battery
-from interp.measures.controls import controls
-from interp.measures.relations import CAS, RAW, SINK_CORRECTED, chance, relation_scores
-from interp.measures.repeats import repeats, why_no_repeats
+from interp.measures.relations import chance
+from interp.measures.repeats import why_no_repeats
 from interp.models.model import Model
-from interp.models.record import record
 from interp.progress import Progress, silent
 from interp.report import write_report
+from interp.settings import QUICK, Settings, deciding, recorded, versions
 from interp.shards import COST_A_SHARD, Executor, Shards, discard_shards, in_process, opened
-from interp.stats import max_t, ratio_interval, reach_note, support_note
+from interp.stats import max_t, reach_note, support_note
 from interp.store import Run, check_folder
 
-N_PAIRS = {"quick": 32, "standard": 128, "full": 512}
-QUICK = "quick"
-"""The preset that stops at single removals: it looks for no backups, and holds nothing out."""
 LONGEST_EVERYWHERE = 32
-N_RANDOM = 3
-LEAST_PAIRS = 4
-_PACKAGES = ("torch", "transformers", "transformer-lens", "numpy", "pandas")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What a run is told: with the model and the items, all that decides its figures."""
-
-    task: str
-    preset: str = "quick"
-    seed: int = 0
-    metric: Metric = LOGIT_DIFFERENCE
-    thresholds: Thresholds = field(default_factory=Thresholds)
 
 
 def run_task(
@@ -96,7 +70,7 @@ def run_task(
         ArithmeticError: the engine and the plain loop disagree.
         DiskFullError: there is no room; what was written stays.
     """
-    if check_folder(folder, _decides(model, items, settings)):
+    if check_folder(folder, deciding(model, items, settings)):
         run = Run.load(folder)
         discard_shards(folder)
         if not (folder / "report.html").is_file():
@@ -129,8 +103,8 @@ def measure_into(
     Raises:
         as `run_task`.
     """
-    decides, start = _decides(model, items, settings), limits(model.plain, memory)
-    noted = {"memory": start.memory, "versions": _versions()}
+    decides, start = deciding(model, items, settings), limits(model.plain, memory)
+    noted = {"memory": start.memory, "versions": versions()}
     with opened(folder, decides, noted=noted, execute=execute, cost=cost_a_shard) as shards:
         run = measure(
             model, items, settings, memory=memory or shards.noted["memory"], shards=shards,
@@ -161,7 +135,7 @@ def measure(
     all_items = shards.table("items", model, item_table, batches, settings.metric)
     templates = behaviour(all_items, least=settings.metric.least_contrast)
     tables = {"behaviour": templates, "cells": cells(all_items, settings.metric.name)}
-    constant = _constant(model, items, settings)
+    constant = recorded(model, items, settings)
 
     passing = set(templates.loc[templates["passes"], "template_id"])
     kept = [item for item in items if item.template_id in passing]
@@ -170,9 +144,9 @@ def measure(
 
     batches = model.encode(kept)
     kept_items = all_items[all_items["template_id"].isin(passing)].reset_index(drop=True)
-    scores = shards.table("scores", model, _scores, batches)
+    scores = shards.table("scores", model, steps.attention_scores, batches)
     scopes = tiers(batches)
-    check = shards.step("check", model, _check, batches[0], scopes)
+    check = shards.step("check", model, steps.engine_check, batches[0], scopes)
     effects = sweep(
         model, batches, scopes=scopes, metric=settings.metric, heads=heads, memory=memory,
         shards=shards, progress=progress,
@@ -204,11 +178,11 @@ def measure(
             tables |= found_leagues.tables | _sweep(tables["verdicts"], settings.thresholds, even)
             how["leagues"] = found_leagues.how
             tables["controls"] = shards.table(
-                "controls", model, _controls, batches, scores, settings.seed
+                "controls", model, steps.score_controls, batches, scores, settings.seed
             )
-        how["all_heads"] = _all_heads(model, batches, scopes[0], settings.metric)
+        how["all_heads"] = steps.all_heads(model, batches, scopes[0], settings.metric)
         if not why_no_repeats(model):
-            tables["battery"] = shards.table("battery", model, _battery, settings.seed)
+            tables["battery"] = shards.table("battery", model, steps.repeat_battery, settings.seed)
     found = _found(model, batches, kept_items, settings, check) | _design(data, settings.seed)
     found |= how | {"chance": even, "seconds": round(time.monotonic() - start)}
     found |= {"shards": {"made": shards.n_made, "read": shards.n_read}}
@@ -244,23 +218,6 @@ def _judged(
     return {"verdicts": judged, **grounds.tables}
 
 
-def _scores(model: Model, batches: Sequence[Batch]) -> pd.DataFrame:
-    """What attention says of each head and item."""
-    found = [relation_scores(record(model.plain, batch, keep=("pattern",))) for batch in batches]
-    return pd.concat(found, ignore_index=True)
-
-
-def _check(model: Model, batch: Batch, scopes: Sequence[Scope]) -> dict[str, Any]:
-    """The engine against the plain loop, and where that was; a GPU first against the CPU."""
-    if model.device.startswith("cuda") and model.dtype == "float32":
-        check_against_cpu(model, batch)
-    return {**asdict(check_against_loop(model, batch, scopes=scopes)), "device": model.device}
-
-
-def _battery(model: Model, seed: int) -> pd.DataFrame:
-    return battery(model, repeats(model, seed=seed))
-
-
 def _design(data: Observations, seed: int) -> dict[str, Any]:
     """The clusters and halves of the items, and what so few of them cannot show."""
     found = max_t(data.effects[str(Scope.QUERY)], data.clusters, seed=seed)
@@ -270,20 +227,6 @@ def _design(data: Observations, seed: int) -> dict[str, Any]:
         "n_items_in_halves": [int((data.splits == half).sum()) for half in HALVES],
         "cautions": [note for note in notes if note],
     }
-
-
-def _all_heads(model: Model, batches: Sequence[Batch], scope: Scope, metric: Metric) -> list[float]:
-    """What all heads exchanged at once move, a share of the gap with its 95 % interval.
-
-    What they do not move is in the words themselves, and no head's doing.
-    """
-    table = joint(model, batches, {"all": model.heads}, scope=scope, metric=metric)
-    share = ratio_interval(
-        (table["intact"] - table["edited"]).to_numpy(float)[:, None],
-        (table["intact"] - table["corrupt"]).to_numpy(float),
-        clusters_of([item for batch in batches for item in batch.items]),
-    )
-    return [float(each[0]) for each in (share.estimate, share.low, share.high)]
 
 
 def _can_examine(items: pd.DataFrame) -> bool:
@@ -301,17 +244,6 @@ def _sweep(table: pd.DataFrame, thresholds: Thresholds, chance: float) -> dict[s
     return {"threshold_sweep": swept}
 
 
-def _controls(
-    model: Model, batches: Sequence[Batch], scores: pd.DataFrame, seed: int
-) -> pd.DataFrame:
-    """The controls of those measures that are defined on every item; none of a single pair."""
-    if len({item.pair_id for batch in batches for item in batch.items}) < LEAST_PAIRS:
-        return pd.DataFrame()
-    is_whole = scores.groupby("measure")["valid"].all()
-    measures = [each for each in (RAW, SINK_CORRECTED, CAS) if is_whole[each.name]]
-    return controls(model, batches, measures, n_seeds=N_RANDOM, seed=seed)
-
-
 def tiers(batches: Sequence[Batch]) -> list[Scope]:
     """The tiers that all batches allow: everywhere on short prompts, edges to named sources."""
     is_possible = {
@@ -320,52 +252,6 @@ def tiers(batches: Sequence[Batch]) -> list[Scope]:
         Scope.EDGE: all(bool(batch.source.any(1).all()) for batch in batches),
     }
     return [scope for scope, possible in is_possible.items() if possible]
-
-
-def _decides(model: Model, items: Sequence[Item], settings: Settings) -> dict[str, Any]:
-    """What the figures depend on. Versions and times are recorded, and do not stand here."""
-    return {
-        "task": settings.task,
-        "preset": settings.preset,
-        "items": items_hash(items),
-        "model": model.name,
-        "model_hash": model.weights_hash,
-        "dtype": model.dtype,
-        "prefix": list(model.prefix.before),
-        "metric": settings.metric.name,
-        "baseline": "resample",
-        "seed": settings.seed,
-        "thresholds": settings.thresholds.as_dict(),
-        "rows_a_batch": ROWS_A_BATCH,
-    }
-
-
-def _constant(model: Model, items: Sequence[Item], settings: Settings) -> dict[str, Any]:
-    return {
-        "task": settings.task,
-        "model": model.name,
-        "model_hash": model.weights_hash,
-        "n_layers": model.n_layers,
-        "n_heads": model.n_heads,
-        "dtype": model.dtype,
-        "weights": "as trained (nothing folded or centred)",
-        "prefix": model.prefix.text,
-        "preset": settings.preset,
-        "seed": settings.seed,
-        "n_pairs": len({item.pair_id for item in items}),
-        "n_items": len(items),
-        "metric": settings.metric.name,
-        "thresholds": settings.thresholds.as_dict(),
-        "versions": _versions(),
-        "decides": _decides(model, items, settings),
-    }
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "python": platform.python_version(),
-        **{name: version(name) for name in _PACKAGES},
-    }
 
 
 def _found(

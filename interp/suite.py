@@ -13,7 +13,8 @@ from interp.items import Item, ScoringItem
 from interp.models import Model, load
 from interp.progress import Progress, silent
 from interp.report import write_index
-from interp.run import N_PAIRS, Settings, run_task, tiers
+from interp.run import run_task, tiers
+from interp.settings import N_PAIRS, Settings
 from interp.shards import Executor, in_process
 from interp.store import Run, write_whole
 from interp.tasks import NAMES, build, known_name, read_pairs, write_pairs

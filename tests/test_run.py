@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from interp.run import Settings, measure, run_task
+from interp.run import measure, run_task
+from interp.settings import Settings
 from interp.store import Run
 from interp.tasks import build
 

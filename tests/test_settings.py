@@ -7,7 +7,7 @@ import pytest
 from interp.contrast import Thresholds
 from interp.effects.metrics import ANSWER_LOGIT
 from interp.models import load
-from interp.run import Settings, _decides
+from interp.settings import Settings, deciding
 from interp.store import fingerprint
 from tests.conftest import agreement_pair
 
@@ -16,7 +16,7 @@ SETTINGS = Settings(task="agreement")
 
 
 def decided(model, items=ITEMS, settings=SETTINGS):
-    return fingerprint(_decides(model, items, settings))
+    return fingerprint(deciding(model, items, settings))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from interp.measures.catalogue import MEASURES
 from interp.models import load
 from interp.planted import build
 from interp.progress import silent
-from interp.run import Settings
+from interp.settings import Settings
 from interp.store import Run
 from interp.suite import _runs_in
 

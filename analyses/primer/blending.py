@@ -8,6 +8,7 @@ can do with the pointer selects; one that can do with the mean does not even cho
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 import torch
@@ -23,12 +24,10 @@ from analyses.primer.claim import (
     minilm,
     smollm2,
 )
+from analyses.primer.keys import keys_in_use
 from analyses.primer.pointers import CHANGED, MATTERS, Kind, exchanged, exchanged_on_prose
 from analyses.primer.rule import Ask, Estimate, Rule
 from analyses.primer.texts import next_token_losses, passages
-from interp.heads import Head
-from interp.measures.battery import read_patterns
-from interp.measures.spread import n_effective
 from interp.models import Model
 from interp.models.plain import Attend, attend
 from interp.report import plots
@@ -82,9 +81,10 @@ SIZES = {"quick": Size(6, 64, 32, False), "standard": Size(16, 64, 128, True)}
 def measure(setting: Setting) -> Finding:
     """Keys in use; then pointers and means, for all heads at once and for each."""
     size = SIZES[setting.preset]
+    texts = partial(passages, n_texts=size.n_texts, n_tokens=size.n_tokens)
     with setting.progress("claim 2: blending", 2) as advance:
         heads = pd.concat(
-            [keys_in_use(model, size) for model in (smollm2(), minilm())], ignore_index=True
+            [keys_in_use(model, texts(model)) for model in (smollm2(), minilm())], ignore_index=True
         )
         advance(1)
         together = all_at_once(smollm2(), minilm(), size)
@@ -124,49 +124,6 @@ def measure(setting: Setting) -> Finding:
             "heads_that_matter": matter,
         },
     )
-
-
-def keys_in_use(model: Model, size: Size) -> pd.DataFrame:
-    """The effective number of keys, exp H, of each head on each passage, median over rows.
-
-    One row a head and text: `all` keys counted, `alone` without the first token and other specials
-    (of what is left, where at least .01 is), and `sink`, what goes to these. Rows of the second
-    half of a passage, so that there is a choice.
-    """
-    ids = passages(model, n_texts=size.n_texts, n_tokens=size.n_tokens)
-    special = torch.zeros(ids.shape[1], dtype=torch.bool)
-    special[: max(1, len(model.prefix.before))] = True
-    if model.prefix.after:
-        special[-len(model.prefix.after) :] = True
-    rows_at = torch.arange(ids.shape[1] // 2, ids.shape[1])
-    rows_at = rows_at[~special[rows_at]]
-    found: list[dict[str, object]] = []
-
-    def read(layer: int, pattern: Tensor) -> None:
-        rows = pattern[:, :, rows_at]
-        sink = rows[..., special].sum(-1)
-        rest = rows.masked_fill(special, 0.0) / (1 - sink).clamp(min=1e-6)[..., None]
-        alone = torch.where(sink < 0.99, n_effective(rest), torch.nan)
-        for name, values in (("all", n_effective(rows)), ("alone", alone), ("sink", sink)):
-            for text, of_text in enumerate(values.nanmedian(-1).values):
-                for head, value in enumerate(of_text):
-                    found.append(
-                        {
-                            "layer": layer,
-                            "head": head,
-                            "text": text,
-                            "name": name,
-                            "value": value.item(),
-                        }
-                    )
-
-    read_patterns(model.plain, ids, read)
-    wide = pd.DataFrame(found).pivot(
-        index=["layer", "head", "text"], columns="name", values="value"
-    )
-    table = wide.reset_index()
-    labels = [Head(*pair).label for pair in zip(table["layer"], table["head"], strict=True)]
-    return table.assign(model=model.name, label=labels)
 
 
 def all_at_once(decoder: Model, encoder: Model, size: Size) -> pd.DataFrame:

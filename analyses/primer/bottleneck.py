@@ -13,19 +13,17 @@ import pandas as pd
 
 from analyses.primer.claim import Claim, Finding, Setting, Tables, smollm2
 from analyses.primer.pronouns import it_items
+from analyses.primer.reach import SPOKEN, contrast_table, contrasts_by_distance, kept
 from analyses.primer.recurrence import SERIES, recall_table
 from analyses.primer.rule import Ask, Estimate, Rule
 from analyses.primer.together import RANDOM, over_random, removal_table, share, with_random
-from interp.behaviour import answer_table
 from interp.effects.scopes import Scope
 from interp.heads import Head
-from interp.items import Item
 from interp.measures.retrieval import needles, retrieval
 from interp.models import Model
 from interp.report import plots
 from interp.report.page import Plate
 from interp.report.spelling import listed, number, scientific, whole_percent
-from interp.stats import ratio_interval
 from interp.tasks import build
 from interp.tasks.distance import Mode
 
@@ -152,35 +150,10 @@ def measure(setting: Setting) -> Finding:
         sentences=_sentences(small, contrasts, removed, heads, size),
         tables={
             "small_models": small,
-            "contrasts": _by_distance(contrasts),
+            "contrasts": contrasts_by_distance(contrasts),
             "retrieval_heads": _shares(removed),
         },
     )
-
-
-def contrast_table(model: Model, kinds: dict[str, dict[int, list[Item]]]) -> pd.DataFrame:
-    """How much an item's own answer is preferred to what its counterfactual prefers, in logits.
-
-    One row a kind, distance and item: `contrast` = m(item) − m(counterfactual), halved, and
-    `cluster`. The same pairs at every distance.
-    """
-    parts = []
-    for kind, by_distance in kinds.items():
-        items = [item for of_distance in by_distance.values() for item in of_distance]
-        answers = answer_table(model, items)
-        counts = [len(of_distance) for of_distance in by_distance.values()]
-        parts.append(
-            pd.DataFrame(
-                {
-                    "kind": kind,
-                    "distance": np.repeat(list(by_distance), counts),
-                    "pair": [item.pair_id for item in items],
-                    "contrast": ((answers["clean"] - answers["corrupt"]) / 2).to_numpy(),
-                    "right": (answers["clean"] > 0).to_numpy(float),
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
 
 
 def retrieval_heads(model: Model) -> list[Head]:
@@ -222,17 +195,6 @@ def _gradient_gap(small: pd.DataFrame, column: str, near: int, far: int) -> Esti
     return Estimate.mean((lost[SERIES[1]] - lost[SERIES[0]]).to_numpy())
 
 
-def kept(contrasts: pd.DataFrame) -> Estimate:
-    """The contrast at the longest distance over that at the nearest, pairs as clusters."""
-    means = contrasts.pivot_table(index="pair", columns="distance", values="contrast")
-    near, far = (means[distance].to_numpy() for distance in (means.columns[0], means.columns[-1]))
-    try:
-        found = ratio_interval(far[:, None], near, [np.arange(len(means))])
-    except ValueError:  # no contrast at the nearest distance of which there could be a share
-        return Estimate(np.nan, np.nan, np.nan)
-    return Estimate(float(found.estimate[0]), float(found.low[0]), float(found.high[0]))
-
-
 def _shares(removed: pd.DataFrame) -> pd.DataFrame:
     """The share of the gap that goes with each set at each distance: `series, distance, share`."""
     rows = []
@@ -244,27 +206,6 @@ def _shares(removed: pd.DataFrame) -> pd.DataFrame:
                 | {"share_low": found.low, "share_high": found.high}
             )
     return pd.DataFrame(rows)
-
-
-def _by_distance(contrasts: pd.DataFrame) -> pd.DataFrame:
-    """Mean contrast and share of right answers: `series, distance, contrast, …, right`."""
-    rows = []
-    for (kind, distance), found in contrasts.groupby(["kind", "distance"], sort=False):
-        mean = Estimate.mean(found["contrast"].to_numpy(), [found["pair"].to_numpy(str)])
-        rows.append(
-            {
-                "series": _NAMES[str(kind)],
-                "distance": distance,
-                "contrast": mean.value,
-                "contrast_low": mean.low,
-                "contrast_high": mean.high,
-                "right": found["right"].mean(),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-_NAMES = {"recall": "recall from a list", "it": '"it" and its noun'}
 
 
 def _sentences(
@@ -281,7 +222,7 @@ def _sentences(
     near, far = min(size.distances), max(size.distances)
     parameters = small.groupby("series", sort=False)["n_parameters"].first()
     shares = _shares(removed).set_index(["series", "distance"])["share"]
-    table = _by_distance(contrasts).set_index(["series", "distance"])
+    table = contrasts_by_distance(contrasts).set_index(["series", "distance"])
 
     def right(series: str, n_pairs: int, distance: int) -> str:
         return whole_percent(means.loc[(series, n_pairs, distance), "accuracy"])
@@ -296,7 +237,7 @@ def _sentences(
 
     spoken = {
         name: listed([f"{number(table.loc[(name, d), 'contrast'])} at {d}" for d in size.real])
-        for name in _NAMES.values()
+        for name in SPOKEN.values()
     }
     carried = listed([f"{whole_percent(shares[RETRIEVAL, d])} at {d}" for d in size.real])
     return [
@@ -314,7 +255,7 @@ def _sentences(
         "shares it out among more keys; after training on mixed distances "
         f"{weaker(gru, 'gradient')} and {weaker(attention, 'gradient')} times.",
         f"SmolLM2's own preference for the right answer, in logits: in recall from a list "
-        f'{spoken[_NAMES["recall"]]} tokens; for "it" and its noun {spoken[_NAMES["it"]]}. Any '
+        f'{spoken[SPOKEN["recall"]]} tokens; for "it" and its noun {spoken[SPOKEN["it"]]}. Any '
         "distance is within reach of one step of attention, and still it has to be found among "
         "more and more keys.",
         f"Of the recall gap its {len(heads)} retrieval heads "

@@ -7,40 +7,31 @@ more, the more alike the two are, places and frequency held still. All three are
 removing the heads that lead each group shows whether the model uses them for it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pandas as pd
-import torch
 
 from analyses.primer.claim import Claim, Finding, Setting, Tables, minilm, smollm2
+from analyses.primer.groups import GROUPS, LEAST_ADVANTAGE, LEAST_RHO, SCORES, overlaps, scores_of
 from analyses.primer.rule import Ask, Estimate, Rule
 from analyses.primer.together import RANDOM, over_random, removal_table, share, with_random
 from interp.effects.scopes import Scope
-from interp.evidence.removal import clusters_of
 from interp.heads import Head
 from interp.items import Item
-from interp.measures.semantic import semantic_scores
-from interp.measures.syntactic import syntactic_scores
 from interp.models import Model
-from interp.models.record import record
 from interp.report import plots
 from interp.report.canvas import COLOURS
 from interp.report.page import Plate
 from interp.report.spelling import listed, number, whole_percent
-from interp.stats import max_t
 from interp.tasks import build, pairs
-from interp.tasks.parsed import noun_classes, noun_pairs, parsed_sentences
-from interp.tasks.readers.dependencies import dependency_items
+from interp.tasks.parsed import noun_classes, parsed_sentences
 from interp.tasks.readers.treebank import Sentence, read_sentences
-from interp.tasks.sentences import read_at
 from interp.tokens import text_ids
 
-GROUPS = ("syntactic", "coreferential", "semantic")
-SCORES = ("advantage", "above_half", "rho")
 TASK_OF = {"syntactic": "agreement", "coreferential": "coreference", "semantic": "word lists"}
 RULE = Rule(
     (
@@ -66,11 +57,6 @@ RULE = Rule(
         ),
     )
 )
-RELATIONS = ("nsubj", "obj", "amod", "det", "nmod")
-LEAST_ADVANTAGE = 0.1  # over the offset, of all cases
-LEAST_ABOVE_HALF = 0.1  # over a half, which is chance between two names
-LEAST_RHO = 0.1
-ALPHA = 0.05
 N_LEADING = 8
 N_RANDOM = 3
 
@@ -93,7 +79,7 @@ def measure(setting: Setting) -> Finding:
         sentences = sentences_of(setting, size.n_sentences)
         scored = []
         for model in (minilm(), smollm2()):
-            scored.append(scores_of(model, sentences, size, seed=setting.seed))
+            scored.append(scores_of(model, sentences, n_pairs=size.n_pairs, seed=setting.seed))
             advance(1)
         heads = pd.concat(scored, ignore_index=True)
         removed = removals(smollm2(), heads, size, seed=setting.seed)
@@ -110,63 +96,6 @@ def sentences_of(setting: Setting, n_sentences: int) -> list[Sentence]:
     if setting.conllu:
         return list(islice(read_sentences(setting.conllu), n_sentences))
     return parsed_sentences(n_sentences, seed=setting.seed)
-
-
-def scores_of(
-    model: Model, sentences: Sequence[Sentence], size: Size, *, seed: int
-) -> pd.DataFrame:
-    """The three scores of each head, and which groups it is in.
-
-    One row a head: `model, layer, head, label`; `advantage` over the best offset in the `relation`
-    where that is largest; `above_half`, how much oftener than every second time the name that is
-    meant gets more than the other; `rho`; and `is_syntactic`, `is_coreferential`, `is_semantic`.
-    """
-    items = [item for relation in RELATIONS for item in dependency_items(sentences, relation)]
-    syntax = syntactic_scores(model, items, seed=seed)
-    best = syntax.sort_values("advantage").groupby(["layer", "head"]).tail(1)
-    counts = (syntax["advantage"] >= LEAST_ADVANTAGE) & (syntax["p"] < ALPHA)
-    is_syntactic = counts.groupby([syntax["layer"], syntax["head"]]).any()
-    semantics = semantic_scores(model, noun_pairs(list(sentences)), seed=seed)
-    names = coreferential_scores(model, size, seed=seed)
-    table = best[["layer", "head", "label", "relation", "advantage"]].merge(
-        is_syntactic.rename("is_syntactic").reset_index(), on=["layer", "head"]
-    )
-    table = table.merge(semantics[["layer", "head", "rho", "p"]], on=["layer", "head"])
-    table = table.merge(names, on=["layer", "head"], suffixes=("_semantic", "_names"))
-    return table.assign(
-        model=model.name,
-        is_coreferential=(table["above_half"] >= LEAST_ABOVE_HALF) & (table["p_names"] < ALPHA),
-        is_semantic=(table["rho"] >= LEAST_RHO) & (table["p_semantic"] < ALPHA),
-    ).sort_values(["layer", "head"])
-
-
-def coreferential_scores(model: Model, size: Size, *, seed: int) -> pd.DataFrame:
-    """How much oftener than every second time a head looks at the name that the pronoun means.
-
-    One row a head: `layer, head, above_half` (−.5 to .5) and `p`, adjusted over heads. The two
-    names change roles within a pair, so that a head that looks at a place has exactly 0.
-    """
-    built = build("coreference/name", model.tokenizer, n_pairs=2 * size.n_pairs, seed=seed)
-    items: list[Item] = []
-    hits = []
-    for batch in model.encode(read_at(built)):
-        recorded = record(model.plain, batch, keep=("pattern",))
-        pattern = torch.stack(recorded.pattern, dim=1)
-        source, other = (
-            (pattern * places[:, None, None]).sum(-1) for places in (batch.source, batch.distractor)
-        )
-        hits.append((source > other).float() - 0.5 + 0.5 * (source == other).float())
-        items += batch.items
-    values = torch.cat(hits).flatten(1).double().numpy()
-    tested = max_t(values, clusters_of(items), seed=seed)
-    return pd.DataFrame(
-        {
-            "layer": [head.layer for head in model.heads],
-            "head": [head.head for head in model.heads],
-            "above_half": values.mean(axis=0),
-            "p": tested.p_value,
-        }
-    )
 
 
 def word_lists(model: Model, *, n_pairs: int, seed: int) -> list[Item]:
@@ -229,28 +158,6 @@ def evidence_of(heads: pd.DataFrame, removed: pd.DataFrame) -> dict[str, Estimat
         of_task = removed[removed["task"] == TASK_OF[group]]
         evidence[f"{group}_used"] = over_random(of_task, group)
     return evidence
-
-
-def overlaps(heads: pd.DataFrame) -> pd.DataFrame:
-    """The Jaccard overlap of every two groups in each model: `model, one, other, overlap`."""
-    return pd.DataFrame(
-        [
-            {
-                "model": name,
-                "one": one,
-                "other": other,
-                "overlap": jaccard(of_model[f"is_{one}"], of_model[f"is_{other}"]),
-            }
-            for name, of_model in heads.groupby("model", sort=False)
-            for one, other in combinations(GROUPS, 2)
-        ]
-    )
-
-
-def jaccard(one: "pd.Series[bool]", other: "pd.Series[bool]") -> float:
-    """Heads in both over heads in either; 0 where there is none."""
-    either = (one | other).sum()
-    return float((one & other).sum() / either) if either else 0.0
 
 
 def shares(removed: pd.DataFrame) -> pd.DataFrame:

@@ -16,22 +16,19 @@ would be lost?
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from analyses.primer.claim import Claim, Finding, Setting, Tables, minilm, smollm2
 from analyses.primer.rule import Ask, Estimate, Rule
-from analyses.primer.texts import next_token_losses, passages
+from analyses.primer.shared_patterns import mean_patterns
+from analyses.primer.subspaces import subspaces
+from analyses.primer.texts import passages
 from analyses.primer.two_questions import ONE, TWO, training
 from interp.measures.divergence import head_distances
 from interp.models import Model
-from interp.models.head_maps import head_maps
-from interp.models.plain import Attend, Call, attend
 from interp.models.random_init import random_init
 from interp.report import plots
 from interp.report.page import Plate
@@ -112,7 +109,9 @@ def measure(setting: Setting) -> Finding:
         }
         apart = divergence_by_layer(maps, nulls)
         advance(1)
-        shared = mean_patterns(smollm2(), size)
+        shared = mean_patterns(
+            smollm2(), passages(smollm2(), n_texts=size.n_texts, n_tokens=size.n_tokens)
+        )
         advance(2)
         trained = training(n_seeds=size.n_seeds, n_steps=size.n_steps, seed=setting.seed)
         advance(1)
@@ -144,59 +143,6 @@ def measure(setting: Setting) -> Finding:
     )
 
 
-def overlap(
-    one: Float[Tensor, "d_model rank"], other: Float[Tensor, "d_model rank_"]
-) -> Float[Tensor, ""]:
-    """The mean squared cosine of the principal angles between two column spaces, 0 to 1.
-
-    1 for the same space, 0 for orthogonal ones; rank / d_model on average for random ones, whatever
-    the bases.
-    """
-    bases = [torch.linalg.qr(each.double())[0] for each in (one, other)]
-    rank = min(bases[0].shape[1], bases[1].shape[1])
-    shared: Tensor = (bases[0].T @ bases[1]).square().sum() / rank
-    return shared.float()
-
-
-def subspaces(model: Model) -> pd.DataFrame:
-    """How much two heads of a layer read and write in the same directions.
-
-    One row a layer, two heads and side: `model, layer, side` (`query`, `key`, `value`, `output`),
-    `kind` (`same key and value` where two query heads share a kv head, else `apart`), `overlap`,
-    and `chance`, d_head / d_model. Keys and values are compared among kv heads.
-    """
-    rows = []
-    for layer, maps in enumerate(head_maps(model.plain)):
-        assert maps.query is not None
-        assert maps.key is not None
-        n_heads, n_kv_heads = len(maps.query), len(maps.key)
-        sides = {
-            "query": maps.query,
-            "key": maps.key,
-            "value": maps.value,
-            "output": maps.stream.output.mT,
-        }
-        for side, columns in sides.items():
-            bases = torch.linalg.qr(columns.double())[0]
-            group = n_heads // n_kv_heads if side in ("query", "output") else 1
-            products = torch.einsum("amr,bms->abrs", bases, bases).square().sum((-1, -2))
-            rank = bases.shape[-1]
-            for first in range(len(bases)):
-                for second in range(first):
-                    is_shared = first // group == second // group
-                    rows.append(
-                        {
-                            "model": model.name,
-                            "layer": layer,
-                            "side": side,
-                            "kind": "same key and value" if is_shared else "apart",
-                            "overlap": (products[first, second] / rank).item(),
-                            "chance": rank / bases.shape[1],
-                        }
-                    )
-    return pd.DataFrame(rows)
-
-
 def distances(model: Model, size: Size) -> pd.DataFrame:
     """The Jensen–Shannon divergence between the patterns of every two heads, in nats."""
     return head_distances(
@@ -223,55 +169,6 @@ def divergence_by_layer(
                 }
             )
     return pd.DataFrame(rows)
-
-
-def sharing_mean(layer: int | None) -> Attend:
-    """Attention in which all heads of a layer (of every layer if None) have their mean pattern."""
-
-    def attending(call: Call) -> Tensor:
-        if layer is not None and call.layer != layer:
-            return attend(call)
-
-        def hook(name: str, tensor: Tensor) -> Tensor:
-            return tensor.mean(1, keepdim=True).expand_as(tensor) if name == "pattern" else tensor
-
-        return attend(replace(call, options={**call.options, "hook": hook}))
-
-    return attending
-
-
-def exchanging(call: Call) -> Tensor:
-    """Attention in which each head has the pattern of the next head of its layer."""
-
-    def hook(name: str, tensor: Tensor) -> Tensor:
-        return tensor.roll(1, dims=1) if name == "pattern" else tensor
-
-    return attend(replace(call, options={**call.options, "hook": hook}))
-
-
-def mean_patterns(model: Model, size: Size) -> pd.DataFrame:
-    """What the loss on each text rises by when a layer's heads share their mean pattern.
-
-    One row a text and layer: `text, layer, rise` in nats; layer −1 is all layers at once, and −2
-    all layers with patterns exchanged between heads.
-
-    Raises:
-        RuntimeError: an exchange changed no loss at all.
-    """
-    ids = passages(model, n_texts=size.n_texts, n_tokens=size.n_tokens)
-    intact = next_token_losses(model, ids)
-    arms: dict[int, Attend] = {-2: exchanging, -1: sharing_mean(None)}
-    arms |= {layer: sharing_mean(layer) for layer in range(model.n_layers)}
-    tables = []
-    for layer, arm in arms.items():
-        rise = next_token_losses(model, ids, arm) - intact
-        if not rise.any():
-            raise RuntimeError(
-                f"patterns of layer {layer} were exchanged and no loss changed; the exchange did "
-                "not reach the model."
-            )
-        tables.append(pd.DataFrame({"text": range(len(ids)), "layer": layer, "rise": rise}))
-    return pd.concat(tables, ignore_index=True)
 
 
 def _over_chance(overlaps: pd.DataFrame, side: str) -> Estimate:

@@ -10,9 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from analyses.primer.claim import (
-    Setting,
-)
+from analyses.primer.claim import Setting
 from analyses.primer.rule import Estimate
 from analyses.primer.texts import next_token_losses, passages
 from interp.effects import LOGIT_DIFFERENCE, sweep

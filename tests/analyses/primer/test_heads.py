@@ -6,14 +6,12 @@ import pytest
 import torch
 
 from analyses.primer.blending import share_of
-from analyses.primer.division import jaccard, word_lists
-from analyses.primer.independence import (
-    exchanging,
-    overlap,
-    sharing_mean,
-)
+from analyses.primer.division import word_lists
+from analyses.primer.groups import jaccard
 from analyses.primer.pointers import Kind, even, in_some, kind, pointer
 from analyses.primer.recurrence import SERIES, drawn, recall_table
+from analyses.primer.shared_patterns import exchanging, sharing_mean
+from analyses.primer.subspaces import overlaps
 from analyses.primer.together import over_random, share, with_random
 from analyses.primer.training import n_parameters
 from analyses.primer.two_questions import ONE, TWO, TwoQuestions, training
@@ -93,10 +91,11 @@ def test_overlap_is_1_for_a_space_0_for_its_complement_and_as_expected_for_rando
     generator = torch.Generator().manual_seed(0)
     one = torch.randn(40, 10, generator=generator)
     turned = one @ torch.randn(10, 10, generator=generator)
-    assert overlap(one, turned).item() == pytest.approx(1, abs=1e-5)
+    assert overlaps(torch.stack([one, turned])).numpy() == pytest.approx(np.ones((2, 2)), abs=1e-5)
     whole, _ = torch.linalg.qr(torch.randn(40, 40, generator=generator))
-    assert overlap(whole[:, :10], whole[:, 10:20]).item() == pytest.approx(0, abs=1e-10)
-    random = [overlap(*torch.randn(2, 40, 10, generator=generator)).item() for _ in range(60)]
+    apart = overlaps(whole.reshape(40, 4, 10).transpose(0, 1))
+    assert apart.numpy() == pytest.approx(np.eye(4), abs=1e-6)
+    random = [overlaps(torch.randn(2, 40, 10, generator=generator))[0, 1] for _ in range(60)]
     assert np.mean(random) == pytest.approx(10 / 40, abs=0.01)
 
 

@@ -5,20 +5,12 @@ import pytest
 import torch
 
 from analyses.primer.lookup import ARMS, Lookup, training
-from analyses.primer.scaling import (
-    WIDTHS,
-    Size,
-    random_vectors,
-    slopes,
-    softmax_rows,
-)
-
-SIZE = Size(n_repeats=3, n_rows=200, n_texts=0, n_tokens=0, widths=(8,), n_seeds=2, n_steps=20)
+from analyses.primer.saturation import WIDTHS, random_vectors, slopes, softmax_rows
 
 
 @pytest.fixture(scope="module")
 def random():
-    return random_vectors(SIZE, seed=0)
+    return random_vectors(n_repeats=3, n_rows=200, seed=0)
 
 
 def test_the_gradient_is_the_norm_of_the_jacobian():
@@ -54,8 +46,8 @@ def test_the_variance_is_d_k_and_with_the_factor_1(random):
 
 
 def test_the_same_seed_gives_the_same_tables(random):
-    assert random.equals(random_vectors(SIZE, seed=0))
-    assert not random.equals(random_vectors(SIZE, seed=1))
+    assert random.equals(random_vectors(n_repeats=3, n_rows=200, seed=0))
+    assert not random.equals(random_vectors(n_repeats=3, n_rows=200, seed=1))
     assert training(widths=(8,), n_seeds=2, n_steps=20, seed=0).equals(
         training(widths=(8,), n_seeds=2, n_steps=20, seed=0)
     )
