@@ -20,8 +20,8 @@ A family passes where its contrast, clean less counterfactual, is at least half 
 over clusters, all its wordings together. Accuracy never gates. `behaviour.csv` has a row a prefix,
 family and wording (`all`: the family whole); `cells.csv` has the mean logit difference and the
 accuracy of each cell of the design, with intervals where a cell has eight clusters. There are 64
-pairs up to 256 tokens, 16 at 512 and 8 beyond, too few there for a wording alone: read the row of
-the whole family.
+pairs at distances up to 256 tokens, 16 at 512 and 8 beyond, too few there for a wording alone: read
+the row of the whole family.
 
 ![contrast by family and distance](contrast.png)
 

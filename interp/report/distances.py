@@ -79,6 +79,8 @@ def contrast_curves(whole: pd.DataFrame) -> Figure:
     modes = [mode for mode in _HELD if mode in set(far["mode"])]
     kinds = list(dict.fromkeys(far["kind"]))
     figure, all_axes = panels(len(modes), height=2.9)
+    for axes in all_axes[1:]:
+        axes.sharey(all_axes[0])
     for axes, mode in zip(all_axes, modes, strict=True):
         axes.axhline(0, color="0.75", lw=0.7, zorder=0)
         here = far[far["mode"] == mode]

@@ -23,6 +23,7 @@ def test_a_panel_a_mode_and_a_curve_a_kind():
     curve = next(line for line in source.lines if line.get_label() == "recall")
     np.testing.assert_array_equal(curve.get_xydata(), [(8, 2.0), (64, 0.3)])
     assert [label.get_text() for label in source.get_xticklabels()] == ["8", "64"]
+    assert source.get_ylim() == query.get_ylim(), "the panels can be compared"
 
 
 def test_what_does_not_pass_is_an_open_mark():
