@@ -106,8 +106,14 @@ def groups() -> Iterator[Group]:
 def item_sets(group: Group, tokenizer: Any) -> dict[str, list[Item]]:
     """The items of each family of a group, the same under every prefix."""
     return {
-        family: build(family, tokenizer, n_pairs=_n_pairs(family), seed=SEED) for family in group
+        family: build(family, tokenizer, n_pairs=n_pairs_of(family), seed=SEED) for family in group
     }
+
+
+def n_pairs_of(family: str) -> int:
+    """How many pairs of a family are run."""
+    _, _, *rest = family.split("/")
+    return N_PAIRS.get(int(rest[0]), N_PAIRS_NEARER) if rest else N_PAIRS_NEARER
 
 
 def measure(model: Model, items_of: Mapping[str, list[Item]]) -> None:
@@ -167,11 +173,6 @@ def _hash(items: list[Item]) -> str:
 
 def _table(name: str) -> Table:
     return Table(FOLDER / f"{name}.csv")
-
-
-def _n_pairs(family: str) -> int:
-    _, _, *rest = family.split("/")
-    return N_PAIRS.get(int(rest[0]), N_PAIRS_NEARER) if rest else N_PAIRS_NEARER
 
 
 def _place(family: str) -> dict[str, int | str | None]:

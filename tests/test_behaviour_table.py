@@ -1,5 +1,7 @@
 """The table of behaviour: what is there is not measured again, and the map marks what fails."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -131,3 +133,19 @@ def test_the_page_says_what_passes_and_how_far():
     ):
         assert line in page.splitlines()
     assert "agreement/adv" not in page
+
+
+def test_the_written_table_has_every_family_under_every_prefix():
+    """With the pairs that its distance is given, and a cell of its design at least."""
+    written = Path(__file__).parents[1] / "reports" / "behaviour"
+    table = pd.read_csv(written / "behaviour.csv")
+    whole = table[table["template_id"] == analysis.WHOLE].set_index(["prefix", "family"])
+    families = [family for group in analysis.groups() for family in group]
+    wanted = {(prefix, family) for prefix in analysis.PREFIXES for family in families}
+    assert whole.index.is_unique
+    assert set(whole.index) == wanted
+    n_pairs = [analysis.n_pairs_of(family) for _, family in whole.index]
+    assert list(whole["n_pairs"]) == n_pairs
+    cells = pd.read_csv(written / "cells.csv")
+    of_whole = cells[cells["template_id"] == analysis.WHOLE]
+    assert set(zip(of_whole["prefix"], of_whole["family"], strict=True)) == wanted
