@@ -8,19 +8,22 @@ path from a source to its answer is one step long, whatever stands between.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from analyses.primer.claim import Claim, Finding, Setting, Tables, smollm2
 from analyses.primer.pronouns import it_items
 from analyses.primer.reach import SPOKEN, contrast_table, contrasts_by_distance, kept
-from analyses.primer.recurrence import SERIES, recall_table
+from analyses.primer.recurrence import NO_GRADIENT, SERIES, gradient_gap, recall_table
+from analyses.primer.retrievers import (
+    N_RETRIEVAL,
+    RETRIEVAL,
+    retrieval_heads,
+    shares_by_distance,
+)
 from analyses.primer.rule import Ask, Estimate, Rule
-from analyses.primer.together import RANDOM, over_random, removal_table, share, with_random
+from analyses.primer.together import over_random, removal_table, with_random
 from interp.effects.scopes import Scope
 from interp.heads import Head
-from interp.measures.retrieval import needles, retrieval
-from interp.models import Model
 from interp.report import plots
 from interp.report.page import Plate
 from interp.report.spelling import listed, number, scientific, whole_percent
@@ -77,8 +80,6 @@ RULE = Rule(
         ),
     )
 )
-RETRIEVAL = "retrieval heads"
-N_RETRIEVAL = 8
 N_RANDOM = 3
 
 
@@ -99,8 +100,6 @@ SIZES = {
     "standard": Size(3, 6000, (2, 8, 32, 128, 512), 32, (16, 64, 256, 1024), 16),
 }
 PAIRS = (2, 4, 8)
-_NO_GRADIENT = 1e-9
-"""A gradient of less, in logits per unit, is counted as this."""
 
 
 def measure(setting: Setting) -> Finding:
@@ -151,16 +150,9 @@ def measure(setting: Setting) -> Finding:
         tables={
             "small_models": small,
             "contrasts": contrasts_by_distance(contrasts),
-            "retrieval_heads": _shares(removed),
+            "retrieval_heads": shares_by_distance(removed),
         },
     )
-
-
-def retrieval_heads(model: Model) -> list[Head]:
-    """The heads that look most often at the very word that is copied, on random words."""
-    scores = retrieval(model, needles(model), keep_failed=True).scores.nanmean(0)
-    best = scores.flatten().topk(N_RETRIEVAL).indices.tolist()
-    return [model.heads[place] for place in best]
 
 
 def evidence_of(
@@ -174,38 +166,12 @@ def evidence_of(
         "far_gap": Estimate.mean((accuracy[attention, 2, far] - accuracy[gru, 2, far]).to_numpy()),
         "attention_far": Estimate.mean(accuracy[attention, 2, far].to_numpy()),
         "full_state": Estimate.mean((accuracy[gru, 8, near] - accuracy[gru, 2, near]).to_numpy()),
-        "first_gradient_gap": _gradient_gap(small, "first_gradient", near, far),
-        "gradient_gap": _gradient_gap(small, "gradient", near, far),
+        "first_gradient_gap": gradient_gap(small, "first_gradient", near, far),
+        "gradient_gap": gradient_gap(small, "gradient", near, far),
         "recall_far": kept(contrasts[contrasts["kind"] == "recall"]),
         "it_far": kept(contrasts[contrasts["kind"] == "it"]),
         "retrieval_far": over_random(removed[removed["distance"] == max(size.real)], RETRIEVAL),
     }
-
-
-def _gradient_gap(small: pd.DataFrame, column: str, near: int, far: int) -> Estimate:
-    """How many powers of ten a gradient loses from near to far, the GRU's less attention's."""
-    table = small[small["pairs"] == 2].pivot(
-        index="seed", columns=["series", "distance"], values=column
-    )
-    lost = {
-        series: np.log10(table[series, near])
-        - np.log10(table[series, far].clip(lower=_NO_GRADIENT))
-        for series in SERIES
-    }
-    return Estimate.mean((lost[SERIES[1]] - lost[SERIES[0]]).to_numpy())
-
-
-def _shares(removed: pd.DataFrame) -> pd.DataFrame:
-    """The share of the gap that goes with each set at each distance: `series, distance, share`."""
-    rows = []
-    for name, said in ((RETRIEVAL, RETRIEVAL), (f"{RANDOM}{RETRIEVAL}", "random heads")):
-        for distance, of_distance in removed.groupby("distance"):
-            found = share(of_distance, name)
-            rows.append(
-                {"series": said, "distance": distance, "share": found.value}
-                | {"share_low": found.low, "share_high": found.high}
-            )
-    return pd.DataFrame(rows)
 
 
 def _sentences(
@@ -221,7 +187,7 @@ def _sentences(
     attention, gru = SERIES
     near, far = min(size.distances), max(size.distances)
     parameters = small.groupby("series", sort=False)["n_parameters"].first()
-    shares = _shares(removed).set_index(["series", "distance"])["share"]
+    shares = shares_by_distance(removed).set_index(["series", "distance"])["share"]
     table = contrasts_by_distance(contrasts).set_index(["series", "distance"])
 
     def right(series: str, n_pairs: int, distance: int) -> str:
@@ -232,7 +198,7 @@ def _sentences(
 
     def weaker(series: str, column: str) -> str:
         lengths = [means.loc[(series, 2, distance), column] for distance in (near, far)]
-        times = lengths[0] / max(lengths[1], _NO_GRADIENT)
+        times = lengths[0] / max(lengths[1], NO_GRADIENT)
         return number(times, 1) if times < 1e6 else "more than a million"
 
     spoken = {
@@ -282,7 +248,7 @@ def plates(tables: Tables) -> Iterator[Plate]:
                 low, high = max(found.low, 0.0), min(found.high, 1.0)
                 row |= {name: found.value, f"{name}_low": low, f"{name}_high": high}
             else:  # what vanishes has no place on a logarithmic axis
-                value = max(found.value, _NO_GRADIENT)
+                value = max(found.value, NO_GRADIENT)
                 low, high = max(found.low, value / 3), max(found.high, value)
                 row |= {name: value, f"{name}_low": low, f"{name}_high": high}
         rows.append(row)
@@ -299,7 +265,7 @@ def plates(tables: Tables) -> Iterator[Plate]:
         "One layer of attention and a GRU of equal size, trained alike. Right: the length of the "
         "gradient of the right logit at the pair that is asked for, before training. Bands: 95 % "
         f"intervals over seeds; on the right they are cut off at a third of the mean, and what is "
-        f"less than {scientific(_NO_GRADIENT)} is drawn there.",
+        f"less than {scientific(NO_GRADIENT)} is drawn there.",
     )
     contrasts = tables["contrasts"]
     yield Plate(

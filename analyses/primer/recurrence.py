@@ -3,14 +3,18 @@
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from analyses.primer.rule import Estimate
 from analyses.primer.training import OneLayer, fit, n_parameters, seeded
 
 D_MODEL, N_KEYS, N_VALUES, N_NOISE = 32, 8, 8, 8
+NO_GRADIENT = 1e-9
+"""A gradient of less, in logits per unit, is counted as this."""
 SERIES = ("attention, one layer", "GRU")
 
 
@@ -137,6 +141,18 @@ def asked(model: Recall, n_pairs: int, distance: int, seed: int) -> tuple[float,
     at_source = gradient[torch.arange(len(keys)), place[:, 0]].norm(dim=-1).mean()
     accuracy = (logits.argmax(-1) == right[:, 0]).float().mean()
     return accuracy.item(), at_source.item()
+
+
+def gradient_gap(small: pd.DataFrame, column: str, near: int, far: int) -> Estimate:
+    """How many powers of ten a gradient loses from near to far, the GRU's less attention's."""
+    table = small[small["pairs"] == 2].pivot(
+        index="seed", columns=["series", "distance"], values=column
+    )
+    lost = {
+        series: np.log10(table[series, near]) - np.log10(table[series, far].clip(lower=NO_GRADIENT))
+        for series in SERIES
+    }
+    return Estimate.mean((lost[SERIES[1]] - lost[SERIES[0]]).to_numpy())
 
 
 def _loss_of(
